@@ -1,0 +1,63 @@
+// A tensor: a type, a shape and bytes, shared with whatever owns them (a mapped file, a buffer).
+// Copying a Tensor copies the view, not the bytes. Rows are contiguous, the last axis innermost.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "tensor/dtype.h"
+
+namespace linnet {
+
+using Shape = std::vector<std::int64_t>;
+
+std::string shape_text(const Shape& shape);  // "[256, 64]"
+// Product of the axes; Error{corrupt_file} on overflow or a negative axis, naming `what`.
+std::int64_t element_count(const Shape& shape, std::string_view what);
+// Bytes of a tensor; the last axis must be a multiple of the block (Error{corrupt_file}).
+std::uint64_t tensor_bytes(DType dtype, const Shape& shape, std::string_view what);
+
+class Tensor {
+ public:
+  Tensor() = default;
+  // A view of `bytes`, which `owner` keeps alive. The size must be right (a bug otherwise).
+  Tensor(DType dtype, Shape shape, Bytes bytes, std::shared_ptr<const void> owner);
+  // Owns zeroed memory, or a copy of `values`. Charged to MemoryAccount::weights().
+  static Tensor zeros(DType dtype, Shape shape);
+  static Tensor from_values(Shape shape, std::span<const float> values);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  std::int64_t rank() const { return static_cast<std::int64_t>(shape_.size()); }
+  std::int64_t dim(std::int64_t axis) const { return shape_[static_cast<std::size_t>(axis)]; }
+  std::int64_t elements() const;
+  // Rows = product of all axes but the last; one row is row_bytes() long.
+  std::int64_t rows() const;
+  std::int64_t row_bytes() const;
+  Bytes bytes() const { return bytes_; }
+  bool empty() const { return shape_.empty(); }
+
+  // The elements in place; the type must match (a bug otherwise).
+  template <typename T>
+  std::span<const T> values() const {
+    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+  // Decodes row `row` into `out` (dim(-1) floats), whatever the type.
+  void decode_row(std::int64_t row, float* out) const;
+  // All elements as f32; the tensor itself when it is f32 and suitably aligned.
+  Tensor to_f32() const;
+  std::vector<float> to_floats() const;
+  std::vector<std::int64_t> to_ints() const;  // integer and boolean types only
+
+ private:
+  DType dtype_ = DType::f32;
+  Shape shape_;
+  Bytes bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace linnet
