@@ -1,0 +1,52 @@
+// Generates for one sequence at a time: prefill in chunks, then decode with a cache. The cache is
+// kept between calls: a prompt that starts as the last sequence did (the next turn of a chat) is
+// computed only from where it differs, with the same bits as without a cache.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "engine/generation.h"
+#include "model/model.h"
+#include "text/tokenizer.h"
+
+namespace linnet {
+
+struct TokenEvent {
+  TokenId id = 0;
+  std::string_view text;  // what may be shown now; complete characters, often empty or several ids'
+};
+
+struct GenerateOptions {
+  std::function<void(const TokenEvent&)> on_token;
+  // Called while the prompt is computed: done and total prompt tokens.
+  std::function<void(std::int64_t, std::int64_t)> on_prefill;
+  // When it becomes true the result ends in FinishReason::cancelled with what was made so far.
+  const std::atomic<bool>* cancel = nullptr;
+  bool keep_special = false;  // special tokens stay in the text
+};
+
+class Generator {
+ public:
+  Generator(std::shared_ptr<const Model> model, std::shared_ptr<const Tokenizer> tokenizer);
+
+  // Errors: invalid_argument for an empty prompt, ids outside of the vocabulary, a prompt that does
+  // not leave room in the context (both numbers named).
+  GenerationResult generate(std::span<const TokenId> prompt, const GenerationConfig& config,
+                            const GenerateOptions& options = {});
+
+  const Model& model() const { return *model_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  std::int64_t context_tokens() const { return static_cast<std::int64_t>(ids_.size()); }
+  void clear();  // forgets the cache
+
+ private:
+  std::shared_ptr<const Model> model_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  KvCache cache_;
+  std::vector<TokenId> ids_;  // what the cache holds
+};
+
+}  // namespace linnet

@@ -1,0 +1,59 @@
+// A loaded model: its configuration, its program, its weights in a lane. Const and thread-safe;
+// what changes from call to call (caches) belongs to the caller.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "formats/model_files.h"
+#include "model/config.h"
+#include "program/reference_lane.h"
+
+namespace linnet {
+
+// What a load found beside the tensors that it took.
+struct LoadReport {
+  std::vector<std::string> unexpected;  // in the file, not in the model (not an error)
+  std::uint64_t file_bytes = 0;         // of the tensors taken
+  std::uint64_t memory_bytes = 0;       // of those that had to be decoded; mapped ones cost none
+  double seconds = 0;
+};
+
+struct LoadOptions {
+  int threads = 0;  // 0: all cores
+  // Block formats are decoded to f32 once when all of them together stay below this many bytes;
+  // above, row by row when used (slower, the same bits).
+  std::uint64_t decode_limit = std::uint64_t{4} << 30;
+  // Called with values from 0 to 1, on the loading thread.
+  std::function<void(double)> on_progress;
+};
+
+class Model {
+ public:
+  // Errors: those of open_model_files; corrupt_file with all missing and wrongly shaped tensors by
+  // name; unsupported for an architecture or option that Linnet does not run.
+  static std::shared_ptr<const Model> load(const ModelFiles& files, const LoadOptions& options = {});
+
+  const ModelConfig& config() const { return config_; }
+  const LoadReport& report() const { return report_; }
+  const Program& program() const { return lane_->program(); }
+  ThreadPool& pool() const { return lane_->pool(); }
+
+  KvCache make_cache() const { return lane_->make_cache(); }
+  // See ReferenceLane::run. For a causal language model the output rows are logits [vocab].
+  std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const {
+    return lane_->run(batch, options);
+  }
+
+ private:
+  Model() = default;
+  ModelConfig config_;
+  LoadReport report_;
+  std::unique_ptr<ReferenceLane> lane_;
+};
+
+}  // namespace linnet

@@ -1,0 +1,225 @@
+#include "tensor/functions.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace linnet {
+namespace {
+
+constexpr std::int64_t kLanes = 8;
+
+// Eight f32 lanes as the compilers' own vector type: two SSE or NEON registers, one AVX register,
+// with the same result of every operation.
+using Lanes = float __attribute__((vector_size(32), aligned(4), may_alias));
+
+inline void load(Lanes& lanes, const float* source) { std::memcpy(&lanes, source, sizeof lanes); }
+
+inline void load_tail(Lanes& lanes, const float* source, std::int64_t count) {
+  lanes = Lanes{};
+  std::memcpy(&lanes, source, static_cast<std::size_t>(count) * sizeof(float));
+}
+
+inline float tree_sum(const Lanes& v) {
+  const float a = v[0] + v[4], b = v[1] + v[5], c = v[2] + v[6], d = v[3] + v[7];
+  return (a + c) + (b + d);
+}
+
+template <int kWeights, int kRows>
+void tile_of(const DotTile& tile, float* out, std::int64_t out_row_stride) {
+  Lanes sums[kWeights][kRows] = {};
+  const auto step = [&](std::int64_t k, auto&& fetch) {
+    Lanes w[kWeights], x[kRows];
+    for (int i = 0; i < kWeights; ++i) fetch(w[i], tile.weights + i * tile.count + k);
+    for (int j = 0; j < kRows; ++j) fetch(x[j], tile.rows + j * tile.row_stride + k);
+    for (int i = 0; i < kWeights; ++i) {
+      for (int j = 0; j < kRows; ++j) sums[i][j] += w[i] * x[j];
+    }
+  };
+  std::int64_t k = 0;
+  for (; k + kLanes <= tile.count; k += kLanes) {
+    step(k, [](Lanes& lanes, const float* source) { load(lanes, source); });
+  }
+  if (k < tile.count) {
+    const std::int64_t rest = tile.count - k;
+    step(k, [rest](Lanes& lanes, const float* source) { load_tail(lanes, source, rest); });
+  }
+  for (int i = 0; i < kWeights; ++i) {
+    for (int j = 0; j < kRows; ++j) out[j * out_row_stride + i] = tree_sum(sums[i][j]);
+  }
+}
+
+}  // namespace
+
+float dot(const float* a, const float* b, std::int64_t count) {
+  float out;
+  tile_of<1, 1>({a, 1, b, 1, 0, count}, &out, 0);
+  return out;
+}
+
+void dot_tile(const DotTile& tile, float* out, std::int64_t out_row_stride) {
+  DotTile part = tile;
+  for (std::int64_t i = 0; i < tile.weight_count;) {
+    const std::int64_t left = tile.weight_count - i;
+    part.weights = tile.weights + i * tile.count;
+    if (tile.row_count == 2 && left >= 2) {
+      tile_of<2, 2>(part, out + i, out_row_stride);
+      i += 2;
+    } else if (tile.row_count == 1 && left >= 4) {
+      tile_of<4, 1>(part, out + i, out_row_stride);
+      i += 4;
+    } else if (tile.row_count == 2) {
+      tile_of<1, 2>(part, out + i, out_row_stride);
+      i += 1;
+    } else {
+      tile_of<1, 1>(part, out + i, out_row_stride);
+      i += 1;
+    }
+  }
+}
+
+float exp_f32(float x) {
+  // x = n ln 2 + r with |r| <= ln 2 / 2: e^x = 2^n e^r. The first part of ln 2 has few bits, so its
+  // product with n is exact. The polynomial is a minimax fit of e^r on that interval.
+  x = std::min(88.0f, std::max(-87.0f, x));
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number
+  const float n = (x * 1.44269504f + kRound) - kRound;
+  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  float p = 0x1.6d8d54p-10f + r * 0x1.9f0862p-13f;
+  p = 0x1.111272p-7f + r * p;
+  p = 0x1.55548ep-5f + r * p;
+  p = 0x1.555554p-3f + r * p;
+  p = 0.5f + r * p;
+  p = 1.0f + (r + (r * r) * p);
+  const auto exponent = static_cast<std::uint32_t>(static_cast<std::int32_t>(n)) << 23;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) + exponent);
+}
+
+namespace {
+
+// Reduces x to r in [-pi/4, pi/4]; returns the quadrant. pi/2 in three parts, each of 33 bits or
+// fewer, so that n times a part is exact for |n| < 2^20.
+int reduce_angle(double x, double& r) {
+  const double n = std::nearbyint(x * 0x1.45f306dc9c883p-1);
+  r = ((x - n * 0x1.921fb544p+0) - n * 0x1.0b4611a6p-34) - n * 0x1.3198a2e037073p-69;
+  return static_cast<int>(static_cast<std::int64_t>(n) & 3);
+}
+
+// Taylor series to beyond double precision on [-pi/4, pi/4].
+double sin_series(double r) {
+  const double s = r * r;
+  double p = -1.0 / 1307674368000;
+  for (const double factorial : {6227020800.0, -39916800.0, 362880.0, -5040.0, 120.0, -6.0}) {
+    p = p * s + 1.0 / factorial;
+  }
+  return r + r * s * p;
+}
+
+double cos_series(double r) {
+  const double s = r * r;
+  double p = 1.0 / 20922789888000;
+  for (const double factorial :
+       {-87178291200.0, 479001600.0, -3628800.0, 40320.0, -720.0, 24.0, -2.0}) {
+    p = p * s + 1.0 / factorial;
+  }
+  return 1.0 + s * p;
+}
+
+}  // namespace
+
+double sin_f64(double x) {
+  double r;
+  const int quadrant = reduce_angle(x, r);
+  const double value = quadrant % 2 == 0 ? sin_series(r) : cos_series(r);
+  return quadrant < 2 ? value : -value;
+}
+
+double cos_f64(double x) {
+  double r;
+  const int quadrant = reduce_angle(x, r);
+  const double value = quadrant % 2 == 0 ? cos_series(r) : sin_series(r);
+  return quadrant == 0 || quadrant == 3 ? value : -value;
+}
+
+float softmax_numerators(float* values, std::int64_t count) {
+  float largest = -std::numeric_limits<float>::infinity();
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, values[i]);
+  if (largest == -std::numeric_limits<float>::infinity()) {
+    std::fill(values, values + count, 0.0f);
+    return 0.0f;
+  }
+  // -inf must give 0, not the 1.6e-38 of the clamped exp.
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float e = exp_f32(values[i] - largest);
+    values[i] = values[i] == -std::numeric_limits<float>::infinity() ? 0.0f : e;
+  }
+  Lanes sums = {};
+  std::int64_t i = 0;
+  Lanes part;
+  for (; i + kLanes <= count; i += kLanes) {
+    load(part, values + i);
+    sums += part;
+  }
+  if (i < count) {
+    load_tail(part, values + i, count - i);
+    sums += part;
+  }
+  return tree_sum(sums);
+}
+
+void softmax(float* values, std::int64_t count) {
+  const float sum = softmax_numerators(values, count);
+  if (sum == 0.0f) return;
+  for (std::int64_t i = 0; i < count; ++i) values[i] /= sum;
+}
+
+namespace {
+
+float tanh_f32(float x) {
+  if (x > 10.0f) return 1.0f;
+  if (x < -10.0f) return -1.0f;
+  // Near zero 1 - e would lose digits; the series is exact enough there.
+  if (std::fabs(x) < 0.1f) {
+    const float s = x * x;
+    return x + x * s * (-1.0f / 3 + s * (2.0f / 15 - s * (17.0f / 315)));
+  }
+  const float e = exp_f32(2.0f * x);
+  return (e - 1.0f) / (e + 1.0f);
+}
+
+}  // namespace
+
+float activate(Activation activation, float x) {
+  switch (activation) {
+    case Activation::silu: return x / (1.0f + exp_f32(-x));
+    case Activation::gelu:
+      return static_cast<float>(0.5 * x * (1.0 + std::erf(x * 0.70710678118654752)));
+    case Activation::gelu_tanh: {
+      const float inner = 0.7978845608f * (x + 0.044715f * x * x * x);
+      return 0.5f * x * (1.0f + tanh_f32(inner));
+    }
+    case Activation::relu: return x > 0.0f ? x : 0.0f;
+  }
+  return x;
+}
+
+void gated_activation(Activation activation, const float* gate, const float* up, float* out,
+                      std::int64_t count) {
+  if (activation == Activation::silu) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      out[i] = gate[i] / (1.0f + exp_f32(-gate[i])) * up[i];
+    }
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) out[i] = activate(activation, gate[i]) * up[i];
+}
+
+void rms_norm(const float* x, const float* weight, float epsilon, float* out, std::int64_t count) {
+  const float mean = dot(x, x, count) / static_cast<float>(count);
+  const float scale = 1.0f / std::sqrt(mean + epsilon);
+  for (std::int64_t i = 0; i < count; ++i) out[i] = x[i] * scale * weight[i];
+}
+
+}  // namespace linnet
