@@ -9,15 +9,39 @@
 namespace linnet {
 
 enum class DType : std::uint8_t {
-  f32, bf16, f16, f64, i8, u8, i16, u16, i32, u32, i64, u64, boolean,
-  q4_0, q4_1, q5_0, q5_1, q8_0, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl, iq4_xs, mxfp4,
+  f32,
+  bf16,
+  f16,
+  f64,
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  u32,
+  i64,
+  u64,
+  boolean,
+  q4_0,
+  q4_1,
+  q5_0,
+  q5_1,
+  q8_0,
+  q2_k,
+  q3_k,
+  q4_k,
+  q5_k,
+  q6_k,
+  iq4_nl,
+  iq4_xs,
+  mxfp4,
 };
 
 struct DTypeInfo {
   DType dtype;
-  std::string_view name;        // "f32", "q4_k"
-  std::int64_t block_values;    // 1 for plain numbers
-  std::int64_t block_bytes;     // bytes of one block
+  std::string_view name;      // "f32", "q4_k"
+  std::int64_t block_values;  // 1 for plain numbers
+  std::int64_t block_bytes;   // bytes of one block
   bool plain() const { return block_values == 1; }
 };
 

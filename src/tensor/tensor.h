@@ -26,20 +26,28 @@ class Tensor {
   Tensor() = default;
   // A view of `bytes`, which `owner` keeps alive. The size must be right (a bug otherwise).
   Tensor(DType dtype, Shape shape, Bytes bytes, std::shared_ptr<const void> owner);
+  // The same, but bytes that are misaligned for the type are copied.
+  static Tensor aligned(DType dtype, Shape shape, Bytes bytes, std::shared_ptr<const void> owner);
   // Owns zeroed memory, or a copy of `values`. Charged to MemoryAccount::weights().
   static Tensor zeros(DType dtype, Shape shape);
   static Tensor from_values(Shape shape, std::span<const float> values);
+  // Owns a copy of `bytes`.
+  static Tensor from_bytes(DType dtype, Shape shape, Bytes bytes);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   std::int64_t rank() const { return static_cast<std::int64_t>(shape_.size()); }
-  std::int64_t dim(std::int64_t axis) const { return shape_[static_cast<std::size_t>(axis)]; }
+  // A negative axis counts from the end.
+  std::int64_t dim(std::int64_t axis) const {
+    return shape_[static_cast<std::size_t>(axis < 0 ? axis + rank() : axis)];
+  }
   std::int64_t elements() const;
-  // Rows = product of all axes but the last; one row is row_bytes() long.
+  // Rows = product of all axes but the last; one row is row_bytes() long. A scalar is one row.
   std::int64_t rows() const;
   std::int64_t row_bytes() const;
   Bytes bytes() const { return bytes_; }
-  bool empty() const { return shape_.empty(); }
+  // Made by the default constructor: no tensor at all (a scalar has no axes, but bytes).
+  bool empty() const { return shape_.empty() && bytes_.empty(); }
 
   // The elements in place; the type must match (a bug otherwise).
   template <typename T>
@@ -48,7 +56,8 @@ class Tensor {
   }
   // Decodes row `row` into `out` (dim(-1) floats), whatever the type.
   void decode_row(std::int64_t row, float* out) const;
-  // All elements as f32; the tensor itself when it is f32 and suitably aligned.
+  // All elements as f32; the tensor itself when it is f32 and suitably aligned. Integers are
+  // Error{unsupported}.
   Tensor to_f32() const;
   std::vector<float> to_floats() const;
   std::vector<std::int64_t> to_ints() const;  // integer and boolean types only
