@@ -42,7 +42,7 @@ format: setup ## rewrite all sources in the project's format
 bench: build ## print the decode speed of MODEL (smollm2)
 	@tools/bench $(MODEL)
 
-fuzz: ## run the fuzz targets
+fuzz: ## (there is no fuzz target yet)
 	@echo 'make fuzz: no fuzz target exists yet' >&2; exit 1
 
 install: build ## install below PREFIX (/usr/local); DESTDIR works as usual
