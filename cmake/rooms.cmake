@@ -2,7 +2,7 @@
 add_library(linnet_options INTERFACE)
 # -ffp-contract=off: the same bits from every compiler (a contracted a*b+c rounds once, not twice).
 target_compile_options(linnet_options INTERFACE
-  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror -ffp-contract=off)
+  -Wall -Wextra -Wno-missing-field-initializers -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror -ffp-contract=off)
 
 set(LINNET_SANITIZE "" CACHE STRING "Sanitizers: address,undefined or thread")
 if(LINNET_SANITIZE)

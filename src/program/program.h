@@ -59,6 +59,10 @@ struct RopeTable {
   std::vector<double> inverse_frequency;  // [head_dim / 2]
   double attention_factor = 1.0;
 };
+// cos and sin of every pair at `position`, [head_dim / 2] each: angles in f64, rounded once to f32.
+void rotation(const RopeTable& table, std::int64_t position, float* cosine, float* sine);
+// Turns one head: out[i] and out[i + half] from x[i] and x[i + half].
+void rotate_head(const float* x, const float* cosine, const float* sine, std::int64_t half, float* out);
 
 // Only the fields of the step's own kind have a meaning.
 struct Step {

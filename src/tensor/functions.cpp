@@ -193,14 +193,16 @@ float tanh_f32(float x) {
 
 float activate(Activation activation, float x) {
   switch (activation) {
-    case Activation::silu: return x / (1.0f + exp_f32(-x));
+    case Activation::silu:
+      return x / (1.0f + exp_f32(-x));
     case Activation::gelu:
       return static_cast<float>(0.5 * x * (1.0 + std::erf(x * 0.70710678118654752)));
     case Activation::gelu_tanh: {
       const float inner = 0.7978845608f * (x + 0.044715f * x * x * x);
       return 0.5f * x * (1.0f + tanh_f32(inner));
     }
-    case Activation::relu: return x > 0.0f ? x : 0.0f;
+    case Activation::relu:
+      return x > 0.0f ? x : 0.0f;
   }
   return x;
 }

@@ -2,9 +2,12 @@
 
 namespace golden {
 
-// One line per suite; each is defined in a file of its own.
+// Each is defined in a file of its own; asked in this order.
+extern const Suite kModelsSuite;
+
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {
+      kModelsSuite,
   };
   return all;
 }

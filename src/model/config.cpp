@@ -1,0 +1,235 @@
+#include "model/config.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace linnet {
+namespace {
+
+// Larger than any decoder this library is for; keeps every later product far from overflow.
+constexpr std::int64_t kMostLayers = 1024;
+constexpr std::int64_t kWidest = std::int64_t{1} << 20;
+constexpr std::int64_t kLargestVocab = std::int64_t{1} << 24;
+constexpr std::int64_t kMostPositions = std::int64_t{1} << 28;
+
+// Reads fields of one config object; errors name the file and the field.
+class Fields {
+ public:
+  Fields(const Json& object, std::string name) : object_(object), name_(std::move(name)) {}
+
+  // nullptr when the field is absent or null.
+  const Json* find(std::string_view key) const {
+    const Json* value = object_.find(key);
+    return value != nullptr && !value->is_null() ? value : nullptr;
+  }
+  std::string label(std::string_view key) const { return fmt::format("{}: {}", name_, key); }
+
+  std::int64_t size(std::string_view key, std::int64_t most) const {
+    const Json* value = find(key);
+    if (value == nullptr) {
+      fail(ErrorCode::invalid_argument, fmt::format("{}: field \"{}\" is missing", name_, key));
+    }
+    return value->as_int_in(1, most, label(key));
+  }
+  std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t fallback) const {
+    return find(key) != nullptr ? size(key, most) : fallback;
+  }
+  bool flag(std::string_view key, bool fallback) const {
+    const Json* value = find(key);
+    return value != nullptr ? value->as_bool(label(key)) : fallback;
+  }
+  std::string text(std::string_view key, std::string fallback) const {
+    const Json* value = find(key);
+    return value != nullptr ? value->as_string(label(key)) : fallback;
+  }
+
+ private:
+  const Json& object_;
+  std::string name_;
+};
+
+struct KnownHead {
+  std::string_view suffix;
+  TaskHead head;
+};
+constexpr KnownHead kHeads[] = {{"ForCausalLM", TaskHead::causal_lm}, {"Model", TaskHead::none}};
+
+void read_architecture(const Fields& fields, ModelConfig& config) {
+  config.model_type = fields.text("model_type", "");
+  const Json* list = fields.find("architectures");
+  if (list != nullptr && list->size() > 0) {
+    config.architecture = list->as_array(fields.label("architectures"))[0].as_string(fields.label("architectures"));
+  } else if (config.model_type == "smollm3") {
+    config.architecture = "SmolLM3ForCausalLM";
+  } else if (config.model_type == "llama") {
+    config.architecture = "LlamaForCausalLM";
+  }
+  for (const std::string_view family : {"SmolLM3", "Llama"}) {
+    for (const KnownHead& known : kHeads) {
+      if (config.architecture == std::string(family) + std::string(known.suffix)) {
+        config.task_head = known.head;
+        return;
+      }
+    }
+  }
+  fail(ErrorCode::unsupported,
+       fmt::format("{}: architecture \"{}\" (model_type \"{}\") is not one that Linnet runs: "
+                   "SmolLM3ForCausalLM, SmolLM3Model, LlamaForCausalLM, LlamaModel",
+                   fields.label("architectures"), config.architecture, config.model_type));
+}
+
+void read_sizes(const Fields& fields, ModelConfig& config) {
+  config.vocab = fields.size("vocab_size", kLargestVocab);
+  config.hidden = fields.size("hidden_size", kWidest);
+  config.ffn = fields.size("intermediate_size", kWidest);
+  config.layers = fields.size("num_hidden_layers", kMostLayers);
+  config.heads = fields.size("num_attention_heads", kWidest);
+  config.kv_heads = fields.size_or("num_key_value_heads", kWidest, config.heads);
+  config.head_dim = fields.size_or("head_dim", kWidest, config.hidden / config.heads);
+  config.max_positions = fields.size("max_position_embeddings", kMostPositions);
+  if (config.heads % config.kv_heads != 0) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{} ({}) is not a multiple of num_key_value_heads ({})",
+                     fields.label("num_attention_heads"), config.heads, config.kv_heads));
+  }
+  if (config.head_dim % 2 != 0 || config.head_dim == 0) {
+    fail(ErrorCode::invalid_argument, fmt::format("{} ({}) must be even and not 0: the rotation pairs "
+                                                  "its two halves", fields.label("head_dim"), config.head_dim));
+  }
+  if (config.heads * config.head_dim > kWidest) {
+    fail(ErrorCode::invalid_argument, fmt::format("{}: {} heads of {} are too wide",
+                                                  fields.label("head_dim"), config.heads, config.head_dim));
+  }
+}
+
+Activation read_activation(const Fields& fields) {
+  const std::string name = fields.text("hidden_act", "silu");
+  if (name == "silu" || name == "swish") return Activation::silu;
+  if (name == "gelu") return Activation::gelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::gelu_tanh;
+  if (name == "relu") return Activation::relu;
+  fail(ErrorCode::unsupported,
+       fmt::format("{}: activation \"{}\" is none of silu, gelu, gelu_new, gelu_pytorch_tanh, relu",
+                   fields.label("hidden_act"), name));
+}
+
+// The two spellings: rope_theta beside rope_scaling, or one object rope_parameters.
+RopeConfig read_rope(const Fields& fields) {
+  RopeConfig rope;
+  const Json* object = fields.find("rope_parameters");
+  const std::string key = object != nullptr ? "rope_parameters" : "rope_scaling";
+  if (object == nullptr) object = fields.find("rope_scaling");
+  const Json* theta = fields.find("rope_theta");
+  if (object != nullptr) {
+    object->as_object(fields.label(key));
+    const Fields inner(*object, fields.label(key));
+    rope.type = inner.text("rope_type", inner.text("type", "default"));
+    if (const Json* own = inner.find("rope_theta")) theta = own;
+    rope.parameters = *object;
+  }
+  if (theta == nullptr) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{} is missing (nor is it in rope_parameters); Linnet does not guess it",
+                     fields.label("rope_theta")));
+  }
+  rope.theta = theta->as_double(fields.label("rope_theta"));
+  if (!(rope.theta > 0) || rope.theta > 1e18) {
+    fail(ErrorCode::invalid_argument, fmt::format("{}: {} is not a positive base", fields.label("rope_theta"), rope.theta));
+  }
+  return rope;
+}
+
+// SmolLM3 rotates where no_rope_layers has a 1; without the list, in all layers but every
+// interval-th. Llama rotates everywhere.
+std::vector<bool> read_rope_layers(const Fields& fields, const ModelConfig& config) {
+  const auto layers = static_cast<std::size_t>(config.layers);
+  std::vector<bool> rotates(layers, true);
+  if (const Json* list = fields.find("no_rope_layers"); list != nullptr && list->size() > 0) {
+    const Json::Array& flags = list->as_array(fields.label("no_rope_layers"));
+    if (flags.size() < layers) {
+      fail(ErrorCode::invalid_argument, fmt::format("{} has {} entries for {} layers",
+                                                    fields.label("no_rope_layers"), flags.size(), layers));
+    }
+    for (std::size_t i = 0; i < layers; ++i) {
+      rotates[i] = flags[i].is_bool() ? flags[i].as_bool()
+                                      : flags[i].as_int_in(0, 1, fields.label("no_rope_layers")) != 0;
+    }
+    return rotates;
+  }
+  if (config.model_type != "smollm3") return rotates;
+  const std::int64_t interval = fields.size_or("no_rope_layer_interval", kMostLayers, 4);
+  for (std::size_t i = 0; i < layers; ++i) rotates[i] = (i + 1) % static_cast<std::size_t>(interval) != 0;
+  return rotates;
+}
+
+// Layers named sliding_attention see `sliding_window` keys. Without the list, SmolLM3 slides in the
+// layers without rotation when use_sliding_window is on.
+std::vector<std::int64_t> read_windows(const Fields& fields, const ModelConfig& config) {
+  const auto layers = static_cast<std::size_t>(config.layers);
+  std::vector<std::int64_t> windows(layers, 0);
+  const std::int64_t window = fields.size_or("sliding_window", kMostPositions, 0);
+  if (const Json* list = fields.find("layer_types"); list != nullptr && list->size() > 0) {
+    const Json::Array& types = list->as_array(fields.label("layer_types"));
+    if (types.size() < layers) {
+      fail(ErrorCode::invalid_argument, fmt::format("{} has {} entries for {} layers",
+                                                    fields.label("layer_types"), types.size(), layers));
+    }
+    for (std::size_t i = 0; i < layers; ++i) {
+      const std::string& type = types[i].as_string(fields.label("layer_types"));
+      if (type != "full_attention" && type != "sliding_attention") {
+        fail(ErrorCode::unsupported, fmt::format("{}[{}]: \"{}\" is neither full_attention nor "
+                                                 "sliding_attention", fields.label("layer_types"), i, type));
+      }
+      if (type == "sliding_attention") windows[i] = window;
+    }
+    return windows;
+  }
+  if (!fields.flag("use_sliding_window", false)) return windows;
+  for (std::size_t i = 0; i < layers; ++i) windows[i] = config.layer_has_rope[i] ? 0 : window;
+  return windows;
+}
+
+void read_token_ids(const Fields& fields, ModelConfig& config) {
+  constexpr std::int64_t kMostId = kLargestVocab;
+  const auto id_of = [&](const Json& value, std::string_view key) {
+    return static_cast<std::int32_t>(value.as_int_in(-1, kMostId, fields.label(key)));
+  };
+  if (const Json* bos = fields.find("bos_token_id")) config.bos = id_of(*bos, "bos_token_id");
+  if (const Json* pad = fields.find("pad_token_id")) config.pad = id_of(*pad, "pad_token_id");
+  const Json* eos = fields.find("eos_token_id");
+  if (eos == nullptr) return;
+  if (!eos->is_array()) return config.eos.push_back(id_of(*eos, "eos_token_id"));
+  for (const Json& id : eos->as_array()) config.eos.push_back(id_of(id, "eos_token_id"));
+}
+
+}  // namespace
+
+ModelConfig ModelConfig::from_json(const Json& json, const std::string& name) {
+  if (!json.is_object()) {
+    fail(ErrorCode::invalid_argument, fmt::format("{}: expected an object, found {}", name, json.type_name()));
+  }
+  const Fields fields(json, name);
+  ModelConfig config;
+  read_architecture(fields, config);
+  read_sizes(fields, config);
+  config.activation = read_activation(fields);
+  const Json* epsilon = fields.find("rms_norm_eps");
+  config.epsilon = epsilon != nullptr ? static_cast<float>(epsilon->as_double(fields.label("rms_norm_eps"))) : 1e-6f;
+  if (!(config.epsilon >= 0.0f && config.epsilon < 1.0f)) {
+    fail(ErrorCode::invalid_argument, fmt::format("{}: {} is outside of 0 to 1", fields.label("rms_norm_eps"), config.epsilon));
+  }
+  config.attention_bias = fields.flag("attention_bias", false);
+  config.mlp_bias = fields.flag("mlp_bias", false);
+  // Absent, transformers' class default counts: SmolLM3 ties head and embedding, Llama does not.
+  config.tied_head = fields.flag("tie_word_embeddings", config.model_type == "smollm3");
+  config.rope = read_rope(fields);
+  config.layer_has_rope = read_rope_layers(fields, config);
+  config.layer_window = read_windows(fields, config);
+  read_token_ids(fields, config);
+  return config;
+}
+
+}  // namespace linnet
