@@ -1,0 +1,124 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "engine/sampler.h"
+
+namespace linnet {
+namespace {
+
+using Row = std::vector<float>;
+
+GenerationConfig sampling(float temperature) {
+  GenerationConfig config;
+  config.sample = true;
+  config.temperature = temperature;
+  return config;
+}
+
+std::vector<TokenId> choose_many(const GenerationConfig& config, std::uint64_t seed,
+                                 const Row& logits, int count) {
+  Sampler sampler(config, seed);
+  std::vector<TokenId> ids;
+  for (int i = 0; i < count; ++i) ids.push_back(sampler.choose(logits).id);
+  return ids;
+}
+
+TEST_CASE("golden draws from .1 .2 .3 .4") {
+  const Json golden = Json::parse_file(LINNET_SOURCE_DIR "/tests/golden/sampler_golden.json");
+  REQUIRE(golden.at("cases").size() == 6);
+  for (const Json& test_case : golden.at("cases").as_array()) {
+    const std::string& text = test_case.at("seed").as_string();
+    std::uint64_t seed = 0;
+    std::from_chars(text.data(), text.data() + text.size(), seed);
+    Row logits;
+    for (const Json& p : test_case.at("probs").as_array()) {
+      logits.push_back(std::log(static_cast<float>(p.as_double())));
+    }
+    Sampler sampler(sampling(1), seed);
+    for (std::size_t step = 0; step < 8; ++step) {
+      CAPTURE(text);
+      CAPTURE(step);
+      const Choice choice = sampler.choose(logits);
+      CHECK(choice.id == test_case.at("ids").as_array()[step].as_int());
+      CHECK(choice.uniform ==
+            static_cast<float>(test_case.at("uniform").as_array()[step].as_double()));
+      const auto id = static_cast<std::size_t>(choice.id);
+      CHECK(choice.probability ==
+            doctest::Approx(test_case.at("probs").as_array()[id].as_double()));
+    }
+  }
+}
+
+TEST_CASE("greedy takes the first of the largest") {
+  CHECK(Sampler({}, 0).choose(Row{1, 3, 3, 2}).id == 1);
+  CHECK(Sampler({}, 0).choose(Row{1, 2, INFINITY, INFINITY}).id == 2);
+  for (const float temperature : {0.0f, 1e-7f, 1e-6f}) {
+    CHECK(choose_many(sampling(temperature), 5, Row{999, 1000, 1000}, 20) ==
+          std::vector<TokenId>(20, 1));
+  }
+}
+
+TEST_CASE("tiny and giant temperatures") {
+  CHECK(choose_many(sampling(1e-4f), 1, Row{1000, 999}, 50) == std::vector<TokenId>(50, 0));
+  const auto warm = choose_many(sampling(1e6f), 1, Row{1000, 999}, 400);
+  const auto zeros = std::count(warm.begin(), warm.end(), 0);
+  CHECK(zeros > 140);
+  CHECK(zeros < 260);
+}
+
+TEST_CASE("infinite logits") {
+  CHECK(choose_many(sampling(1), 3, Row{5, INFINITY, -INFINITY}, 10) ==
+        std::vector<TokenId>(10, 1));
+  const auto two = choose_many(sampling(0.7f), 3, Row{INFINITY, 5, INFINITY}, 60);
+  CHECK(std::set<TokenId>(two.begin(), two.end()) == std::set<TokenId>{0, 2});
+  CHECK_THROWS_AS(Sampler({}, 0).choose(Row{1, NAN}), Error);
+  CHECK_THROWS_AS(Sampler(sampling(1), 0).choose(Row{-INFINITY, -INFINITY}), Error);
+}
+
+TEST_CASE("removed ids are never drawn") {
+  const auto ids = choose_many(sampling(2), 9, Row{-INFINITY, 0, -INFINITY, 1, -INFINITY}, 300);
+  CHECK(std::set<TokenId>(ids.begin(), ids.end()) == std::set<TokenId>{1, 3});
+}
+
+TEST_CASE("the penalty counts an id once, whoever used it") {
+  GenerationConfig config;
+  config.repetition_penalty = 2;
+  Sampler sampler(config, 0);
+  sampler.see(std::vector<TokenId>{0, 0, 0});
+  CHECK(sampler.choose(Row{3, 1, 1.6f}).id == 2);     // 1.5, 1, 1.6
+  CHECK(sampler.choose(Row{3.5f, 1, 1.6f}).id == 0);  // 1.75: not divided three times
+  sampler.see(std::vector<TokenId>{1});
+  CHECK(sampler.choose(Row{-1, -1, -1.5f}).id == 2);  // -2, -2, -1.5
+}
+
+TEST_CASE("seeds differ, a seed repeats, top_p near 0 is greedy") {
+  const Row logits(50, 0.0f);
+  CHECK(choose_many(sampling(1), 1, logits, 20) == choose_many(sampling(1), 1, logits, 20));
+  CHECK(choose_many(sampling(1), 1, logits, 20) != choose_many(sampling(1), 2, logits, 20));
+  GenerationConfig config = sampling(1);
+  config.top_p = 0.01f;
+  CHECK(choose_many(config, 4, Row{0, 0.5f, 0.2f}, 30) == std::vector<TokenId>(30, 1));
+}
+
+TEST_CASE("a whole vocabulary and a selection of it give the same token") {
+  // Without ids outside of the selection, the sums are the same: removed ids add nothing.
+  Row few(64), many(128256, -INFINITY);
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    few[i] = std::sin(static_cast<float>(i) * 1.7f) * 4;
+    many[i * 2000] = few[i];
+  }
+  GenerationConfig config = sampling(0.8f);
+  config.top_p = 0.9f;
+  config.min_p = 0.01f;
+  Sampler a(config, 11), b(config, 11);
+  for (int i = 0; i < 10; ++i) CHECK(a.choose(few).id * 2000 == b.choose(many).id);
+}
+
+}  // namespace
+}  // namespace linnet
