@@ -1,0 +1,174 @@
+#include "formats/model_files.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "formats/gguf_model.h"
+#include "formats/presence.h"
+
+namespace fs = std::filesystem;
+
+namespace linnet {
+namespace {
+
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+Json parse_optional(const fs::path& path) {
+  return is_there(path) ? Json::parse_file(path.string()) : Json();
+}
+
+Json parse_object(const fs::path& path) {
+  Json value = Json::parse_file(path.string());
+  if (!value.is_object()) {
+    fail(ErrorCode::corrupt_file, fmt::format("{}: must be a JSON object, but is of type {}",
+                                              path.string(), value.type_name()));
+  }
+  return value;
+}
+
+// In tokenizer_config.json: one template, or several with names, of which "default" is taken.
+std::optional<std::string> template_from_config(const Json& tokenizer_config,
+                                                const fs::path& path) {
+  const Json* value = tokenizer_config.find("chat_template");
+  if (value == nullptr || value->is_null()) return std::nullopt;
+  if (value->is_string()) return value->as_string();
+  if (value->is_array()) {
+    for (const Json& item : value->as_array()) {
+      const Json* name = item.find("name");
+      const Json* text = item.find("template");
+      if (name == nullptr || text == nullptr || !text->is_string()) continue;
+      if (*name == Json("default")) return text->as_string();
+    }
+  }
+  fail(ErrorCode::corrupt_file,
+       fmt::format("{}: chat_template must be a string or a list of name and template with one "
+                   "named \"default\"",
+                   path.string()));
+}
+
+std::optional<std::string> folder_template(const fs::path& folder, const Json& tokenizer_config) {
+  const fs::path own = folder / "chat_template.jinja";
+  if (is_there(own)) return read_text_file(own);
+  return template_from_config(tokenizer_config, folder / "tokenizer_config.json");
+}
+
+ModelFiles open_folder(const fs::path& folder, const OpenOptions& options) {
+  ModelFiles files;
+  files.path = folder;
+  files.format = "safetensors";
+  const fs::path config = folder / options.config_name;
+  files.config_file = config.string();
+  files.config = parse_object(config);
+  files.generation_config = parse_optional(folder / "generation_config.json");
+  files.tokenizer_config = parse_optional(folder / "tokenizer_config.json");
+  files.special_tokens_map = parse_optional(folder / "special_tokens_map.json");
+  files.chat_template = folder_template(folder, files.tokenizer_config);
+  files.weights = open_safetensors_weights(folder, options.access, files.notes);
+  files.make_tokenizer = [path = folder / "tokenizer.json"] {
+    if (!is_there(path)) {
+      fail(ErrorCode::not_found,
+           fmt::format("{}: the tokenizer is missing; download it from the model's repository",
+                       path.string()));
+    }
+    return load_tokenizer_json(path);
+  };
+  return files;
+}
+
+ModelFiles open_gguf(const fs::path& path, FileAccess access) {
+  const auto file = GgufFile::open(path, access);
+  ModelFiles files;
+  files.path = path;
+  files.format = "gguf";
+  files.config_file = path.string();
+  files.config = gguf_config(*file);
+  files.generation_config = gguf_generation_config(*file);
+  files.tokenizer_config = gguf_tokenizer_config(*file);
+  files.chat_template = gguf_chat_template(*file);
+  files.weights = gguf_weights(file);
+  files.make_tokenizer = [file] {
+    return std::make_shared<const Tokenizer>(gguf_tokenizer(*file));
+  };
+  return files;
+}
+
+std::vector<fs::path> gguf_files_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".gguf") found.push_back(entry.path());
+  }
+  if (error) {
+    fail(ErrorCode::io,
+         fmt::format("{}: cannot list the folder: {}", folder.string(), error.message()));
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+[[noreturn]] void no_model(const fs::path& folder, const OpenOptions& options,
+                           const std::vector<fs::path>& gguf) {
+  if (gguf.empty()) {
+    fail(ErrorCode::not_found,
+         fmt::format("{}: not there; a model folder needs {} (or one .gguf file). Give the folder "
+                     "that holds it, or download the model again",
+                     (folder / options.config_name).string(), options.config_name));
+  }
+  std::string names;
+  for (const fs::path& path : gguf)
+    names += fmt::format("{} {}", names.empty() ? "" : ",", path.filename().string());
+  fail(ErrorCode::invalid_argument,
+       fmt::format("{}: holds {} GGUF files; give the path of one of them:{}", folder.string(),
+                   gguf.size(), names));
+}
+
+}  // namespace
+
+std::vector<std::string> ModelFiles::tensor_names() const {
+  std::vector<std::string> names;
+  if (weights == nullptr) return names;
+  for (const TensorInfo& info : weights->tensors()) names.push_back(info.name);
+  return names;
+}
+
+const TensorInfo* ModelFiles::find(std::string_view name) const {
+  return weights == nullptr ? nullptr : weights->find(name);
+}
+
+Tensor ModelFiles::tensor(std::string_view name) const {
+  if (weights == nullptr) {
+    fail(
+        ErrorCode::not_found,
+        fmt::format("{}: no weights: neither model.safetensors nor model.safetensors.index.json is "
+                    "there; download them (other weight formats are not read)",
+                    path.string()));
+  }
+  return weights->tensor(name);
+}
+
+std::string ModelFiles::describe(std::string_view name) const {
+  if (weights == nullptr) return fmt::format("{}: tensor {}", path.string(), json_quote(name));
+  return weights->describe(name);
+}
+
+std::shared_ptr<const Tokenizer> ModelFiles::load_tokenizer() const { return make_tokenizer(); }
+
+ModelFiles open_model_files(const fs::path& path, const OpenOptions& options) {
+  if (!is_there(path)) {
+    fail(ErrorCode::not_found,
+         fmt::format("{}: not there; give a model folder or a .gguf file", path.string()));
+  }
+  if (!is_folder(path)) return open_gguf(path, options.access);
+  if (is_there(path / options.config_name)) return open_folder(path, options);
+  const std::vector<fs::path> gguf = gguf_files_in(path);
+  if (gguf.size() != 1) no_model(path, options, gguf);
+  return open_gguf(gguf[0], options.access);
+}
+
+}  // namespace linnet

@@ -1,0 +1,54 @@
+// A model on disk, whatever it came in: a Hugging Face folder, a GGUF file, or a folder with one
+// GGUF file in it. Configuration and names are in Hugging Face's terms in all cases. Cheap to copy;
+// opening reads headers and small files only.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file_map.h"
+#include "base/json.h"
+#include "formats/weights.h"
+#include "text/tokenizer.h"
+
+namespace linnet {
+
+struct ModelFiles {
+  std::filesystem::path path;  // as opened
+  std::string format;          // "safetensors" or "gguf"
+  std::string config_file;     // path of config.json, or of the GGUF file, for messages
+  Json config;                 // an object
+  Json generation_config;      // null when absent
+  Json tokenizer_config;       // null when absent
+  Json special_tokens_map;     // null when absent
+  std::optional<std::string> chat_template;
+  std::shared_ptr<const Weights> weights;  // null when the folder has none
+  std::vector<std::string> notes;          // what was found and ignored, one sentence each
+
+  std::vector<std::string> tensor_names() const;
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  const TensorInfo* find(std::string_view name) const;  // null when absent
+  // Errors: not_found when there are no weights at all; corrupt_file without this tensor.
+  Tensor tensor(std::string_view name) const;
+  // The start of a message about a tensor, present or missing: file, name, type and shape.
+  std::string describe(std::string_view name) const;
+  // Made anew by each call. Error{not_found} when there is none.
+  std::shared_ptr<const Tokenizer> load_tokenizer() const;
+
+  std::function<std::shared_ptr<const Tokenizer>()> make_tokenizer;
+};
+
+struct OpenOptions {
+  FileAccess access = FileAccess::map;
+  std::string config_name = "config.json";  // of another file in the folder
+};
+
+// Errors: not_found, naming the file that is missing and what to do; corrupt_file; unsupported.
+ModelFiles open_model_files(const std::filesystem::path& path, const OpenOptions& options = {});
+
+}  // namespace linnet
