@@ -1,0 +1,74 @@
+#include "base/file_map.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/error.h"
+
+using namespace linnet;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "linnet_test.XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~Folder() { fs::remove_all(path); }
+};
+
+ErrorCode code_of(const auto& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  FAIL("no error");
+  return ErrorCode::io;
+}
+
+}  // namespace
+
+TEST_CASE("mapped and read files hold the same bytes") {
+  const Folder folder;
+  const fs::path file = folder.path / "f";
+  std::ofstream(file) << "hello";
+  for (const FileAccess access : {FileAccess::map, FileAccess::read}) {
+    CHECK(as_text(FileMap::open(file, access)->bytes()) == "hello");
+  }
+  std::ofstream(folder.path / "empty");
+  CHECK(FileMap::open(folder.path / "empty")->bytes().empty());
+  CHECK(read_text_file(file) == "hello");
+}
+
+TEST_CASE("what is not a readable file is refused by kind") {
+  const Folder folder;
+  CHECK(code_of([&] { FileMap::open(folder.path / "none"); }) == ErrorCode::not_found);
+  CHECK(code_of([&] { FileMap::open(folder.path); }) == ErrorCode::io);
+  CHECK(code_of([&] { FileMap::open("/dev/zero"); }) == ErrorCode::io);
+  const fs::path fifo = folder.path / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  CHECK(code_of([&] { FileMap::open(fifo); }) == ErrorCode::io);  // and does not wait
+  std::ofstream(folder.path / "large") << std::string(100, 'x');
+  CHECK(code_of([&] { read_text_file(folder.path / "large", 99); }) == ErrorCode::corrupt_file);
+}
+
+TEST_CASE("an atomic write replaces the file or leaves it alone") {
+  const Folder folder;
+  const fs::path file = folder.path / "f";
+  write_file_atomically(file, as_bytes("one"));
+  write_file_atomically(file, as_bytes("two"));
+  CHECK(read_text_file(file) == "two");
+  CHECK(code_of([&] { write_file_atomically(folder.path / "no" / "f", as_bytes("x")); }) ==
+        ErrorCode::not_found);
+  fs::create_directory(folder.path / "d");
+  CHECK_THROWS_AS(write_file_atomically(folder.path / "d", as_bytes("x")), Error);
+  // Nothing is left beside.
+  CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 2);
+}

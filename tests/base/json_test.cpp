@@ -1,0 +1,74 @@
+#include "base/json.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+
+using namespace linnet;
+
+namespace {
+
+std::string fault_of(const std::string& text) {
+  try {
+    Json::parse(text, "body");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("JSON keeps key order and tells integers from floating-point numbers") {
+  const Json value = Json::parse(R"({"b": [1, 1.0, -0.0, 1e3], "a": {"x": null, "y": true}})", "v");
+  CHECK(value.dump() == R"({"b":[1,1.0,-0.0,1000.0],"a":{"x":null,"y":true}})");
+  CHECK(value.dump({.spaced = true}) ==
+        R"({"b": [1, 1.0, -0.0, 1000.0], "a": {"x": null, "y": true}})");
+  CHECK(value.at("b").as_array()[0].is_int());
+  CHECK(value.at("b").as_array()[1].is_double());
+}
+
+TEST_CASE("what is written reads back") {
+  Json value;
+  value.set("text", "quote \" slash \\ line \n tab \t bell \x07 é \xF0\x9F\x98\x80");
+  value.set("number", 0.1);
+  value.set("large", std::int64_t{9007199254740993});
+  for (const int indent : {-1, 0, 2}) {
+    for (const bool ascii : {false, true}) {
+      const std::string text = value.dump({.indent = indent, .ascii_only = ascii});
+      CHECK_MESSAGE(Json::parse(text, "t") == value, text);
+    }
+  }
+}
+
+TEST_CASE("hostile JSON is refused with the place and the reason") {
+  CHECK(fault_of(R"({"a": 1, "a": 2})").find("\"a\" stands twice") != std::string::npos);
+  CHECK(fault_of(std::string(200, '[') + std::string(200, ']')).find("deeper than 128") != std::string::npos);
+  CHECK(fault_of(std::string(1000000, '[')).find("deeper than 128") != std::string::npos);
+  for (const std::string text :
+       {"", "{", "[1,]", "{\"a\" 1}", "nul", "1 2", "\"\xFF\"", "\"\\ud800\"", "1e999", "NaN", "'a'",
+        "\"a\nb\"", "\xEF\xBB\xBF", "[1] //c", "{\"a\":1,}"}) {
+    CHECK_MESSAGE(fault_of(text).starts_with("body: not valid JSON at byte"), text);
+  }
+}
+
+TEST_CASE("getters check type and range and name the field") {
+  const Json value = Json::parse(R"({"n": 3000000000, "x": 2.5, "whole": 2.0, "s": "t"})", "v");
+  CHECK(value.at("whole").as_int() == 2);
+  CHECK_THROWS_WITH_AS(value.at("x").as_int("x"), "x: expected an integer, found 2.5", Error);
+  CHECK_THROWS_WITH_AS(value.at("s").as_int("s"), "s: expected an integer, found a string", Error);
+  CHECK_THROWS_WITH_AS(value.at("n").as_int_in(0, 100, "n"), "n: 3000000000 is outside of 0 to 100", Error);
+  CHECK_THROWS_WITH_AS(value.at("gone"), "field \"gone\" is missing", Error);
+  CHECK(value.find("gone") == nullptr);
+}
+
+TEST_CASE("unsigned numbers above the signed range become doubles") {
+  CHECK(Json::parse("18446744073709551615", "v").is_double());
+  CHECK(Json::parse("9223372036854775807", "v").as_int() == 9223372036854775807);
+}
+
+TEST_CASE("text that is not UTF-8 is written with replacement characters") {
+  CHECK(json_quote("a\xC0\x80z\xE6\x97") == "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\"");
+  CHECK(json_quote("\xED\xA0\x80") == "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
+  CHECK(json_quote("\xF0\x9F\x98\x80", true) == "\"\\ud83d\\ude00\"");
+}

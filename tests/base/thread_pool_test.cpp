@@ -1,0 +1,76 @@
+#include "base/thread_pool.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+using namespace linnet;
+
+TEST_CASE("every index is visited exactly once, whatever the counts") {
+  for (const int threads : {1, 2, 3, 5, 8}) {
+    ThreadPool pool(threads);
+    CHECK(pool.size() == threads);
+    for (const std::int64_t count : {0, 1, 2, 7, 64, 1000}) {
+      for (const std::int64_t grain : {1, 3, 64, 2000}) {
+        std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
+        pool.parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+        });
+        int wrong = 0;
+        for (const auto& visit : visits) wrong += visit != 1;
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("one thread's slow share is stolen by the others") {
+  ThreadPool pool(4);
+  std::atomic<std::int64_t> sum{0};
+  pool.parallel_for(400, 1, [&](std::int64_t begin, std::int64_t) {
+    // The first quarter is a thousand times the work of the rest.
+    volatile double x = 1;
+    for (int i = 0; i < (begin < 100 ? 20000 : 20); ++i) x = x * 1.0000001;
+    sum += begin;
+  });
+  CHECK(sum == 400 * 399 / 2);
+}
+
+TEST_CASE("the first exception comes back, and the pool goes on working") {
+  ThreadPool pool(3);
+  for (int round = 0; round < 20; ++round) {
+    CHECK_THROWS_AS(pool.parallel_for(100, 1,
+                                      [&](std::int64_t begin, std::int64_t) {
+                                        if (begin == 50) throw std::runtime_error("x");
+                                      }),
+                    std::runtime_error);
+    std::atomic<int> count{0};
+    pool.parallel_for(100, 1, [&](std::int64_t, std::int64_t) { ++count; });
+    CHECK(count == 100);
+  }
+}
+
+TEST_CASE("callers of one pool wait for each other") {
+  ThreadPool pool(2);
+  std::atomic<int> done{0};
+  const auto work = [&] {
+    for (int i = 0; i < 200; ++i) {
+      pool.parallel_for(8, 1, [&](std::int64_t, std::int64_t) { ++done; });
+    }
+  };
+  std::thread a(work), b(work), c(work);
+  a.join(), b.join(), c.join();
+  CHECK(done == 3 * 200 * 8);
+}
+
+TEST_CASE("sleeping workers wake") {
+  ThreadPool pool(3);
+  for (int i = 0; i < 3; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::atomic<int> count{0};
+    pool.parallel_for(30, 1, [&](std::int64_t, std::int64_t) { ++count; });
+    CHECK(count == 30);
+  }
+}
