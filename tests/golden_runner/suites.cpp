@@ -4,10 +4,16 @@ namespace golden {
 
 // Each is defined in a file of its own; asked in this order.
 extern const Suite kModelsSuite;
+extern const Suite kCorruptSuite;
+extern const Suite kTokenizerSuite;
+extern const Suite kStreamSuite;
 
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {
       kModelsSuite,
+      kCorruptSuite,
+      kTokenizerSuite,
+      kStreamSuite,
   };
   return all;
 }
