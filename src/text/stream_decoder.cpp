@@ -31,6 +31,13 @@ bool is_cjk_ideograph(char32_t point) {
   return false;
 }
 
+// The first two bytes of a surrogate. No character can come of them, yet the reference's decoder
+// waits for the third byte before it says so, and the moments at which text comes are tested.
+bool is_cut_surrogate(std::string_view bytes) {
+  return bytes.size() == 2 && bytes[0] == '\xED' && static_cast<unsigned char>(bytes[1]) >= 0xA0 &&
+         static_cast<unsigned char>(bytes[1]) <= 0xBF;
+}
+
 }  // namespace
 
 std::string StreamDecoder::push(TokenId id) {
@@ -42,7 +49,7 @@ std::string StreamDecoder::push(TokenId id) {
   while (at < held_.size()) {
     const std::string_view rest = std::string_view(held_).substr(at);
     const Utf8Step step = decode_utf8(rest);
-    if (step.kind == Utf8Step::Kind::incomplete) break;
+    if (step.kind == Utf8Step::Kind::incomplete || is_cut_surrogate(rest)) break;
     out += step.kind == Utf8Step::Kind::valid ? rest.substr(0, step.length) : kReplacementText;
     at += step.length;
   }
@@ -51,7 +58,7 @@ std::string StreamDecoder::push(TokenId id) {
 }
 
 std::string StreamDecoder::flush() {
-  std::string out = held_.empty() ? std::string() : std::string(kReplacementText);
+  std::string out = repair_utf8(held_);
   held_.clear();
   return out;
 }

@@ -20,7 +20,7 @@ class StreamDecoder {
 
   // The new text, maybe empty.
   std::string push(TokenId id);
-  // The end: bytes that wait become one U+FFFD. Begins anew.
+  // The end: bytes of a cut character become one U+FFFD. Begins anew.
   std::string flush();
 
  private:
