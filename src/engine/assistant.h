@@ -17,9 +17,9 @@ struct Assistant {
   ModelFiles files;
   std::shared_ptr<const Model> model;
   std::shared_ptr<const Tokenizer> tokenizer;
-  ChatTemplate chat_template;   // plain ChatML when the model has none
+  ChatTemplate chat_template;  // plain ChatML when the model has none
   bool has_own_template = true;
-  GenerationConfig defaults;    // with stop_ids: the union of all three configs' eos ids
+  GenerationConfig defaults;  // with stop_ids: the union of all three configs' eos ids
 
   static Assistant load(const std::filesystem::path& path, const OpenOptions& open = {},
                         const LoadOptions& load = {});

@@ -14,12 +14,12 @@
 namespace linnet {
 
 struct GenerationConfig {
-  bool sample = false;              // false: greedy (first of equal logits)
-  float temperature = 1.0f;         // at or below 1e-6: greedy
-  std::int64_t top_k = 0;           // 0: off; ties with the k-th stay
-  std::optional<float> top_p;       // in (0, 1]; smallest set whose probability reaches it
-  float min_p = 0.0f;               // removes ids below min_p times the largest probability
-  float repetition_penalty = 1.0f;  // once per distinct id of prompt and output
+  bool sample = false;                // false: greedy (first of equal logits)
+  float temperature = 1.0f;           // at or below 1e-6: greedy
+  std::int64_t top_k = 0;             // 0: off; ties with the k-th stay
+  std::optional<float> top_p;         // in (0, 1]; smallest set whose probability reaches it
+  float min_p = 0.0f;                 // removes ids below min_p times the largest probability
+  float repetition_penalty = 1.0f;    // once per distinct id of prompt and output
   std::optional<std::uint64_t> seed;  // none: from the clock, reported in the result
   std::int64_t max_new_tokens = -1;   // -1: until the context is full
   std::vector<TokenId> stop_ids;
@@ -38,7 +38,7 @@ struct GenerationResult {
   std::vector<TokenId> ids;  // new ids, the stop id among them
   std::string text;          // without stop id, stop string and special tokens
   FinishReason finish = FinishReason::stop;
-  std::uint64_t seed = 0;    // that was used
+  std::uint64_t seed = 0;  // that was used
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;  // of the prompt, taken from the cache
   double prefill_seconds = 0;      // until the first logits

@@ -1,0 +1,135 @@
+// What must not change a single bit: cache, chunks, threads.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "engine/generator.h"
+#include "engine/tiny_model.h"
+
+namespace linnet {
+namespace {
+
+using Ids = std::vector<TokenId>;
+
+Ids join(Ids ids, TokenId first, TokenId last) {
+  for (TokenId id = first; id <= last; ++id) ids.push_back(id);
+  return ids;
+}
+
+GenerationConfig config_of(bool sample) {
+  GenerationConfig config;
+  config.max_new_tokens = 16;
+  config.sample = sample;
+  config.temperature = 3;
+  config.seed = 5;
+  return config;
+}
+
+// Appends `ids` to the cache in chunks; all logits.
+std::vector<float> logits_of(const Model& model, KvCache& cache, const Ids& ids,
+                             std::size_t chunk) {
+  std::vector<float> all;
+  for (std::size_t at = 0; at < ids.size(); at += chunk) {
+    const std::size_t rows = std::min(chunk, ids.size() - at);
+    std::vector<std::int32_t> positions(rows), selected(rows);
+    std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(cache.length()));
+    std::iota(selected.begin(), selected.end(), 0);
+    const SequenceRows sequence{&cache, static_cast<std::int64_t>(rows)};
+    Batch batch;
+    batch.tokens = std::span(ids).subspan(at, rows);
+    batch.positions = positions;
+    batch.sequences = {&sequence, 1};
+    batch.selected = selected;
+    const auto logits = model.run(batch);
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
+}
+
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+TEST_CASE("prompts A, B, A again: the answers of cold runs") {
+  const Ids a = join({}, 1, 20), b = join(join({}, 1, 10), 30, 35);
+  for (const bool sample : {false, true}) {
+    const auto cold = [&](const Ids& prompt) {
+      return Generator(tiny_model(), tiny_tokenizer()).generate(prompt, config_of(sample)).ids;
+    };
+    Generator warm(tiny_model(), tiny_tokenizer());
+    const auto first = warm.generate(a, config_of(sample));
+    CHECK(first.cached_tokens == 0);
+    CHECK(first.ids == cold(a));
+    const auto second = warm.generate(b, config_of(sample));
+    CHECK(second.cached_tokens == 10);
+    CHECK(second.ids == cold(b));
+    const auto third = warm.generate(a, config_of(sample));
+    CHECK(third.cached_tokens == 10);
+    CHECK(third.ids == first.ids);
+    // A full hit: only the last prompt token is computed again.
+    const auto fourth = warm.generate(a, config_of(sample));
+    CHECK(fourth.cached_tokens == 19);
+    CHECK(fourth.ids == first.ids);
+    warm.clear();
+    CHECK(warm.context_tokens() == 0);
+    CHECK(warm.generate(a, config_of(sample)).cached_tokens == 0);
+  }
+}
+
+TEST_CASE("the next turn of a chat computes only what is new") {
+  Generator warm(tiny_model(), tiny_tokenizer());
+  Ids prompt = join({}, 100, 180);
+  const auto first = warm.generate(prompt, config_of(false));
+  prompt.insert(prompt.end(), first.ids.begin(), first.ids.end());
+  prompt = join(std::move(prompt), 300, 309);
+  const auto second = warm.generate(prompt, config_of(false));
+  // The last new id was chosen, never computed.
+  CHECK(second.cached_tokens == 81 + 15);
+  Generator cold(tiny_model(), tiny_tokenizer());
+  CHECK(second.ids == cold.generate(prompt, config_of(false)).ids);
+}
+
+TEST_CASE("logits after a truncated cache have the bits of a cold run") {
+  const auto model = tiny_model();
+  const Ids a = join({}, 1, 90), b = join(join({}, 1, 70), 200, 215);
+  KvCache warm = model->make_cache(), cold = model->make_cache();
+  logits_of(*model, warm, a, a.size());
+  warm.truncate(70);
+  const auto warm_logits = logits_of(*model, warm, join({}, 200, 215), 16);
+  const auto cold_logits = logits_of(*model, cold, b, b.size());
+  CHECK(same_bits(warm_logits, std::span(cold_logits).last(warm_logits.size())));
+}
+
+TEST_CASE("chunks and threads change no bit") {
+  const Ids prompt = join({}, 500, 580);
+  KvCache plain = tiny_model(1)->make_cache();
+  const auto expected = logits_of(*tiny_model(1), plain, prompt, prompt.size());
+  for (const int threads : {1, 2, 3, 5}) {
+    const auto model = tiny_model(threads);
+    CHECK(model->pool().size() == threads);
+    for (const std::size_t chunk : {1, 7, 64, 81}) {
+      CAPTURE(threads);
+      CAPTURE(chunk);
+      KvCache cache = model->make_cache();
+      CHECK(same_bits(logits_of(*model, cache, prompt, chunk), expected));
+    }
+  }
+}
+
+TEST_CASE("chunks and threads change no token of a generation") {
+  const Ids prompt = join({}, 500, 580);
+  const Ids expected =
+      Generator(tiny_model(1), tiny_tokenizer()).generate(prompt, config_of(true)).ids;
+  for (const int threads : {1, 2, 3, 5}) {
+    for (const std::int64_t rows : {1, 7, 64, 256}) {
+      GenerateOptions options;
+      options.prefill_rows = rows;
+      Generator generator(tiny_model(threads), tiny_tokenizer());
+      CHECK(generator.generate(prompt, config_of(true), options).ids == expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace linnet
