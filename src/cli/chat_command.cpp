@@ -1,0 +1,162 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/chat_session.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/line_editor.h"
+#include "cli/slash_commands.h"
+#include "cli/user_input.h"
+#include "text/utf8.h"
+
+namespace linnet {
+namespace {
+
+constexpr const char* kPrompt = ">>> ";
+constexpr const char* kPromptMore = "... ";
+
+struct ChatOptions {
+  std::string system;
+  std::optional<bool> think;
+  std::optional<bool> show_thinking;
+  SamplingOptions sampling;
+};
+
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+// Answers on a terminal: a failed request is told, and the chat goes on.
+void answer_and_report(ChatSession& session) {
+  Output& out = session.out();
+  try {
+    session.answer();
+    if (session.last_result()->finish == FinishReason::length) {
+      out.line(styled(out.terminal().out_color, kDim, "(the answer was cut: no more tokens)"));
+    }
+    if (interrupt_flag().load()) {
+      out.line(styled(out.terminal().out_color, kDim, "(stopped)"));
+    }
+    out.write("\n");
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::io) throw;  // most likely of our own output
+    out.foreign(std::string(error.what()) + "\n");
+  }
+  out.flush();
+}
+
+// One input of the user. True to leave.
+bool handle_input(ChatSession& session, const std::string& input) {
+  if (is_blank(input)) return false;
+  if (input.front() == '/') {
+    const SlashOutcome outcome = run_slash_command(session, input);
+    session.out().flush();
+    if (outcome == SlashOutcome::answer_again) answer_and_report(session);
+    return outcome == SlashOutcome::leave;
+  }
+  session.conversation().add_user(repair_utf8(input));
+  answer_and_report(session);
+  return false;
+}
+
+int chat_on_terminal(ChatSession& session) {
+  HistoryFile history(default_history_path());
+  const auto editor = make_terminal_editor(session.out().terminal(), history);
+  session.out().line(
+      fmt::format("Chat with {}. /help lists the commands, /bye leaves.", session.model_name()));
+  session.out().flush();
+  UserInput input;
+  std::string line;
+  while (true) {
+    const ReadOutcome outcome = editor->read(input.pending() ? kPromptMore : kPrompt, line);
+    if (outcome != ReadOutcome::line) {
+      session.out().write("\n");
+      session.out().flush();
+    }
+    if (outcome == ReadOutcome::end) return 0;
+    if (outcome == ReadOutcome::interrupted) {
+      if (must_leave() || (line.empty() && !input.pending())) return interrupt_status();
+      input.cancel();
+      clear_interrupt();
+      continue;
+    }
+    if (!input.add(line)) continue;
+    if (handle_input(session, input.take())) return 0;
+    if (must_leave()) return interrupt_status();
+    clear_interrupt();
+  }
+}
+
+// Every line is a user's turn as it is; slash commands are for people (a piped text must not be
+// able to write files).
+int chat_through_pipe(ChatSession& session) {
+  const auto reader = make_plain_reader(STDIN_FILENO);
+  std::string line;
+  for (std::size_t number = 1;; ++number) {
+    const ReadOutcome outcome = reader->read("", line);
+    if (outcome == ReadOutcome::end) return 0;
+    if (outcome == ReadOutcome::interrupted) return interrupt_status();
+    if (is_blank(line)) continue;
+    if (const auto offset = find_invalid_utf8(line)) {
+      log_warn(fmt::format("standard input, line {}: invalid UTF-8 at byte {} was replaced", number,
+                           *offset));
+    }
+    session.conversation().add_user(repair_utf8(line));
+    session.answer();
+    if (interrupt_flag().load()) return interrupt_status();
+  }
+}
+
+int run_chat(CommandContext& context, const ChatOptions& options) {
+  ChatSession session(context, open_assistant(context));
+  const bool on_terminal = context.terminal().in;
+  session.sampling = options.sampling;
+  session.think = options.think;
+  session.conversation().set_system(options.system);
+  session.style.show_reasoning = options.show_thinking.value_or(on_terminal);
+  session.style.reasoning_on_output = on_terminal && context.terminal().out;
+  session.style.live = true;
+  const DeferInterrupt deferred;
+  return on_terminal ? chat_on_terminal(session) : chat_through_pipe(session);
+}
+
+}  // namespace
+
+Command make_chat_command() {
+  auto options = std::make_shared<ChatOptions>();
+  Command command;
+  command.name = "chat";
+  command.summary = "Talk with a model";
+  command.details =
+      "On a terminal, lines can be edited and earlier ones come back with the arrow keys; \"\"\" "
+      "begins and ends a text of several lines; /help lists the commands. Ctrl-C stops an answer, "
+      "and leaves at an empty prompt. Otherwise every line of standard input is one message, and "
+      "only the answers come out.";
+  command.examples = {"linnet chat", "linnet chat --system \"Answer in French.\" --no-think",
+                      "linnet chat --temperature 0 < questions.txt"};
+  command.options = {
+      {.name = "system",
+       .value = "TEXT",
+       .help = "instructions for the model",
+       .set = to_text(options->system)},
+      {.name = "think",
+       .help = "let the model think before it answers, or not (default: as its template says)",
+       .negation = "no-think",
+       .set = to_flag(options->think)},
+      {.name = "show-thinking",
+       .help = "show the thoughts dimmed, or hide them (default: shown on a terminal)",
+       .negation = "hide-thinking",
+       .set = to_flag(options->show_thinking)},
+  };
+  for (Option& option : sampling_option_table(options->sampling)) {
+    command.options.push_back(std::move(option));
+  }
+  command.run = [options](CommandContext& context) { return run_chat(context, *options); };
+  return command;
+}
+
+}  // namespace linnet

@@ -1,0 +1,215 @@
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <new>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/interrupt.h"
+#include "cli/nearest.h"
+#include "cli/version.h"
+
+namespace linnet {
+namespace {
+
+// What the command line assigns. Kept until the environment has been read, which it overrides.
+struct Assignment {
+  const OptionSetter* set;
+  std::string source;
+  std::string value;
+};
+using Assignments = std::vector<Assignment>;
+
+void add_option(CLI::App& app, const Option& option, Assignments& found) {
+  std::string names = "--" + option.name;
+  if (option.letter != 0) names += fmt::format(",-{}", option.letter);
+  CLI::Option* added = nullptr;
+  if (option.is_switch()) {
+    if (!option.negation.empty()) names += ",!--" + option.negation;
+    added = app.add_flag_function(names, [&](std::int64_t count) {
+      found.push_back({&option.set, "--" + option.name, count >= 0 ? "true" : "false"});
+    });
+  } else {
+    added = app.add_option(names, [&](const CLI::results_t& values) {
+      for (const std::string& value : values) {
+        found.push_back({&option.set, "--" + option.name, value});
+      }
+      return true;
+    });
+    added->expected(1);
+    added->multi_option_policy(option.repeatable ? CLI::MultiOptionPolicy::TakeAll
+                                                 : CLI::MultiOptionPolicy::TakeLast);
+  }
+  // Otherwise a value in brackets would be taken apart, and a second word swallowed.
+  added->allow_extra_args(false);
+}
+
+void add_exclusions(CLI::App& app, const std::vector<Option>& options) {
+  for (const Option& option : options) {
+    if (option.excludes.empty()) continue;
+    app.get_option("--" + option.name)->excludes(app.get_option("--" + option.excludes));
+  }
+}
+
+void add_argument(CLI::App& app, const Argument& argument, Assignments& found) {
+  CLI::Option* added = app.add_option(argument.name, [&](const CLI::results_t& values) {
+    for (const std::string& value : values) found.push_back({&argument.set, argument.name, value});
+    return true;
+  });
+  if (argument.many) {
+    added->expected(argument.required ? 1 : 0, CLI::detail::expected_max_vector_size);
+  } else {
+    added->expected(1)->allow_extra_args(false);
+  }
+  added->required(argument.required);
+}
+
+// The whole grammar. The tables and `found` must outlive the app.
+void build_app(CLI::App& app, const std::vector<Command>& commands,
+               const std::vector<Option>& globals, Assignments& found) {
+  app.require_subcommand(0, 1);
+  app.set_help_flag("-h,--help");
+  app.add_flag("--version");
+  for (const Option& option : globals) add_option(app, option, found);
+  for (const Command& command : commands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    sub->fallthrough();
+    for (const Option& option : command.options) add_option(*sub, option, found);
+    add_exclusions(*sub, command.options);
+    if (command.argument) add_argument(*sub, *command.argument, found);
+  }
+}
+
+const Command* find_command(const std::vector<Command>& commands, const CLI::App& app) {
+  for (const Command& command : commands) {
+    if (app.got_subcommand(command.name)) return &command;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> option_names(const std::vector<Option>& globals, const Command* command) {
+  std::vector<std::string> names = {"--help"};
+  const auto add = [&](const std::vector<Option>& options) {
+    for (const Option& option : options) {
+      names.push_back("--" + option.name);
+      if (!option.negation.empty()) names.push_back("--" + option.negation);
+    }
+  };
+  add(globals);
+  if (command != nullptr) add(command->options);
+  return names;
+}
+
+// What to say about words that nothing in the grammar takes.
+[[noreturn]] void refuse_extras(const std::vector<std::string>& extras,
+                                const std::vector<std::string>& options,
+                                const std::vector<Command>& commands, const Command* command) {
+  const std::string& word = extras.front();
+  const bool is_option = word.size() > 1 && word[0] == '-';
+  std::vector<std::string> names = options;
+  std::string message;
+  if (is_option) {
+    message = fmt::format("unknown option {}", word.substr(0, word.find('=')));
+  } else if (command == nullptr) {
+    message = fmt::format("unknown command \"{}\"", word);
+    names.clear();
+    for (const Command& known : commands) names.push_back(known.name);
+  } else {
+    message = fmt::format("unexpected argument \"{}\"", word);
+    names.clear();
+    if (command->argument && !command->argument->many) message += " (quote text of several words)";
+  }
+  const auto nearest = nearest_name(word.substr(0, word.find('=')), names);
+  if (nearest) message += fmt::format("; did you mean {}?", *nearest);
+  throw UsageError(message);
+}
+
+// The command that was asked for; nullptr when help or the version was printed.
+const Command* parse(int argc, char** argv, const std::vector<Command>& commands,
+                     const std::vector<Option>& globals, Assignments& found) {
+  CLI::App app;
+  build_app(app, commands, globals, found);
+  Output out(detect_terminal(ColorMode::automatic));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const Command* command = find_command(commands, app);
+    out.write(command != nullptr ? command_help(*command, globals, terminal_width())
+                                 : program_help(commands, globals, terminal_width()));
+    out.flush();
+    return nullptr;
+  } catch (const CLI::ExtrasError&) {
+    const Command* command = find_command(commands, app);
+    refuse_extras(app.remaining(true), option_names(globals, command), commands, command);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  if (app.count("--version") > 0) {
+    out.line(fmt::format("linnet {}", kVersion));
+    out.flush();
+    return nullptr;
+  }
+  const Command* command = find_command(commands, app);
+  if (command == nullptr) throw UsageError("a command is missing; linnet --help lists them");
+  return command;
+}
+
+ColorMode color_mode(const std::string& name) {
+  if (name == "always") return ColorMode::always;
+  return name == "never" ? ColorMode::never : ColorMode::automatic;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  install_signal_handlers();
+  GlobalOptions globals;
+  const std::vector<Option> global_options = global_option_table(globals);
+  const std::vector<Command> commands = all_commands();
+  Assignments found;
+  const Command* command = parse(argc, argv, commands, global_options, found);
+  if (command == nullptr) return 0;
+
+  std::vector<const OptionSetter*> given;
+  for (const Assignment& each : found) given.push_back(each.set);
+  apply_environment(global_options, given);
+  apply_environment(command->options, given);
+  for (const Assignment& each : found) set_named(*each.set, each.value, each.source);
+
+  set_log_level(log_level_from_name(globals.log_level));
+  Output out(detect_terminal(color_mode(globals.color)));
+  CommandContext context{globals, out};
+  const int status = command->run(context);
+  out.flush();
+  return status;
+}
+
+int report_exception() {
+  const Terminal terminal = detect_terminal(ColorMode::automatic);
+  const auto report = [&](std::string_view message) {
+    write_error_text(styled(terminal.err_color, kRed, "linnet: "));
+    write_error_line(terminal, message);
+  };
+  try {
+    throw;
+  } catch (const UsageError& error) {
+    report(error.what());
+    return 2;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) return interrupt_status();
+    report(error.what());
+    return 1;
+  } catch (const std::bad_alloc&) {
+    report("out of memory; a smaller context or model needs less");
+    return 1;
+  } catch (const std::exception& error) {
+    report(error.what());
+    return 1;
+  }
+}
+
+}  // namespace linnet

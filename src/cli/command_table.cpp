@@ -1,0 +1,55 @@
+#include "cli/command.h"
+
+namespace linnet {
+
+std::vector<Command> all_commands() {
+  std::vector<Command> commands;
+  commands.push_back(make_chat_command());
+  commands.push_back(make_run_command());
+  commands.push_back(make_inspect_command());
+  commands.push_back(make_tokenize_command());
+  commands.push_back(make_detokenize_command());
+  commands.push_back(make_template_command());
+  commands.push_back(make_doctor_command());
+  commands.push_back(make_completion_command());
+  return commands;
+}
+
+std::vector<Option> global_option_table(GlobalOptions& globals) {
+  const std::vector<std::string> levels = {"debug", "info", "warn", "error", "off"};
+  const std::vector<std::string> colors = {"auto", "always", "never"};
+  return {
+      {.name = "model",
+       .letter = 'm',
+       .value = "MODEL",
+       .help = "tiny, smollm2, or the path of a model folder or GGUF file (default: smollm2 when "
+               "it is in the cache, else tiny)",
+       .is_path = true,
+       .set = to_text(globals.model)},
+      {.name = "threads",
+       .letter = 't',
+       .value = "N",
+       .help = "threads that compute; 0: one for each core (default)",
+       .set = to_integer(globals.threads, {0, 256})},
+      {.name = "no-mmap",
+       .help = "read model files into memory instead of mapping them",
+       .set = to_flag(globals.no_mmap)},
+      {.name = "log-level",
+       .value = "LEVEL",
+       .help = "messages on standard error, from this level up",
+       .choices = levels,
+       .variable = "LINNET_LOG",
+       .set = to_choice(globals.log_level, levels)},
+      {.name = "color",
+       .value = "WHEN",
+       .help = "colours",
+       .choices = colors,
+       .set = to_choice(globals.color, colors)},
+      {.name = "trust-user-tokens",
+       .help = "read control tokens such as <|im_end|> in the user's text as control tokens, not "
+               "as text",
+       .set = to_flag(globals.trust_user_tokens)},
+  };
+}
+
+}  // namespace linnet

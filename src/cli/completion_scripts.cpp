@@ -1,0 +1,232 @@
+#include "cli/completion_scripts.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+namespace linnet {
+namespace {
+
+// 'text' for a POSIX shell.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string flag_words(const std::vector<Option>& options) {
+  std::string words;
+  for (const Option& option : options) {
+    words += fmt::format(" --{}", option.name);
+    if (option.letter != 0) words += fmt::format(" -{}", option.letter);
+    if (!option.negation.empty()) words += fmt::format(" --{}", option.negation);
+  }
+  return words;
+}
+
+std::string command_words(const std::vector<Command>& commands) {
+  std::string words;
+  for (const Command& command : commands) words += " " + command.name;
+  return words.substr(1);
+}
+
+// Values that are not completed by the shell itself, after "--option": cases of a bash script.
+std::string bash_value_case(const Option& option) {
+  std::string pattern = "--" + option.name;
+  if (option.letter != 0) pattern += fmt::format("|-{}", option.letter);
+  std::string action = "return";
+  if (!option.choices.empty()) {
+    action = fmt::format("COMPREPLY=($(compgen -W {} -- \"$word\")); return",
+                         quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+  } else if (option.is_path) {
+    action = "compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$word\")); return";
+  }
+  return fmt::format("    {}) {} ;;\n", pattern, action);
+}
+
+std::string bash_argument_words(const Command& command) {
+  if (!command.argument) return "";
+  return fmt::format("{}", fmt::join(command.argument->choices, " "));
+}
+
+std::string zsh_escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_action(const Option& option) {
+  if (option.is_switch()) return "";
+  std::string action;
+  if (!option.choices.empty()) action = fmt::format("({})", fmt::join(option.choices, " "));
+  if (option.is_path) action = "_files";
+  return fmt::format(":{}:{}", option.value, action);
+}
+
+std::string zsh_option(const Option& option) {
+  const std::string rest = fmt::format("[{}]{}", zsh_escaped(option.help), zsh_action(option));
+  const std::string star = option.repeatable ? "*" : "";
+  std::string text = fmt::format("      {} \\\n", quoted(star + "--" + option.name + rest));
+  if (option.letter != 0)
+    text += fmt::format("      {} \\\n", quoted(fmt::format("-{}{}", option.letter, rest)));
+  if (!option.negation.empty()) {
+    text += fmt::format("      {} \\\n", quoted(fmt::format("--{}[not: {}]", option.negation,
+                                                            zsh_escaped(option.help))));
+  }
+  return text;
+}
+
+std::string zsh_argument(const Command& command) {
+  if (!command.argument) return "";
+  std::string action;
+  if (!command.argument->choices.empty()) {
+    action = fmt::format("({})", fmt::join(command.argument->choices, " "));
+  } else if (command.argument->is_path) {
+    action = "_files";
+  }
+  return fmt::format("      {} \\\n",
+                     quoted(fmt::format("{}:{}:{}", command.argument->many ? "*" : "",
+                                        command.argument->name, action)));
+}
+
+std::string fish_option(const Option& option, const std::string& condition) {
+  std::string line = fmt::format("complete -c linnet -n {} -l {}", quoted(condition), option.name);
+  if (option.letter != 0) line += fmt::format(" -s {}", option.letter);
+  if (!option.is_switch()) line += option.is_path ? " -r -F" : " -x";
+  if (!option.choices.empty()) {
+    line += fmt::format(" -a {}", quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+  }
+  line += fmt::format(" -d {}\n", quoted(option.help));
+  if (!option.negation.empty()) {
+    line += fmt::format("complete -c linnet -n {} -l {} -d {}\n", quoted(condition),
+                        option.negation, quoted("not: " + option.help));
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string bash_completion(const std::vector<Command>& commands,
+                            const std::vector<Option>& globals) {
+  std::string value_cases;
+  for (const Option& option : globals) {
+    if (!option.is_switch()) value_cases += bash_value_case(option);
+  }
+  std::string command_cases;
+  for (const Command& command : commands) {
+    for (const Option& option : command.options) {
+      if (!option.is_switch()) value_cases += bash_value_case(option);
+    }
+    command_cases +=
+        fmt::format("    {}) flags+={}; values={} ;;\n", command.name,
+                    quoted(flag_words(command.options)), quoted(bash_argument_words(command)));
+  }
+  return fmt::format(R"(# Completion of linnet for bash. To install it:
+#   linnet completion bash > ~/.local/share/bash-completion/completions/linnet
+_linnet() {{
+  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+  local command="" values="" flags={globals}
+  local i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case " {commands} " in
+      *" ${{COMP_WORDS[i]}} "*) command="${{COMP_WORDS[i]}}"; break ;;
+    esac
+  done
+  COMPREPLY=()
+  case "$before" in
+{value_cases}  esac
+  case "$command" in
+    "") flags+=' --version'; values={quoted_commands} ;;
+{command_cases}  esac
+  if [[ "$word" == -* ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$word"))
+  elif [[ -n "$values" ]]; then
+    COMPREPLY=($(compgen -W "$values" -- "$word"))
+  else
+    compopt -o filenames 2>/dev/null
+    COMPREPLY=($(compgen -f -- "$word"))
+  fi
+}}
+complete -F _linnet linnet
+)",
+                     fmt::arg("globals", quoted("--help -h" + flag_words(globals))),
+                     fmt::arg("commands", command_words(commands)),
+                     fmt::arg("value_cases", value_cases),
+                     fmt::arg("quoted_commands", quoted(command_words(commands))),
+                     fmt::arg("command_cases", command_cases));
+}
+
+std::string zsh_completion(const std::vector<Command>& commands,
+                           const std::vector<Option>& globals) {
+  std::string global_specs;
+  for (const Option& option : globals) global_specs += zsh_option(option);
+  std::string names;
+  std::string cases;
+  for (const Command& command : commands) {
+    names += fmt::format("    {}\n", quoted(command.name + ":" + zsh_escaped(command.summary)));
+    cases += fmt::format("    {})\n      _arguments \\\n", command.name);
+    for (const Option& option : command.options) cases += zsh_option(option);
+    cases += zsh_argument(command) + global_specs + "      '--help[print help]'\n      ;;\n";
+  }
+  return fmt::format(R"(#compdef linnet
+# Completion of linnet for zsh. To install it:
+#   linnet completion zsh > "${{fpath[1]}}/_linnet"
+_linnet() {{
+  local context state line
+  local -a commands
+  commands=(
+{names}  )
+  _arguments -C \
+{globals}      '--version[print the version]' \
+      '--help[print help]' \
+      '1:command:->command' \
+      '*::argument:->argument'
+  case "$state" in
+    command) _describe command commands; return ;;
+    argument) ;;
+    *) return ;;
+  esac
+  case "$line[1]" in
+{cases}  esac
+}}
+if [ "$funcstack[1]" = "_linnet" ]; then
+  _linnet "$@"
+else
+  compdef _linnet linnet
+fi
+)",
+                     fmt::arg("names", names), fmt::arg("globals", global_specs),
+                     fmt::arg("cases", cases));
+}
+
+std::string fish_completion(const std::vector<Command>& commands,
+                            const std::vector<Option>& globals) {
+  std::string text =
+      "# Completion of linnet for fish. To install it:\n"
+      "#   linnet completion fish > ~/.config/fish/completions/linnet.fish\n"
+      "complete -c linnet -n '__fish_use_subcommand' -f\n"
+      "complete -c linnet -n '__fish_use_subcommand' -l version -d 'print the version'\n"
+      "complete -c linnet -l help -s h -d 'print help'\n";
+  for (const Option& option : globals) text += fish_option(option, "true");
+  for (const Command& command : commands) {
+    text += fmt::format("complete -c linnet -n '__fish_use_subcommand' -a {} -d {}\n", command.name,
+                        quoted(command.summary));
+    const std::string condition = "__fish_seen_subcommand_from " + command.name;
+    for (const Option& option : command.options) text += fish_option(option, condition);
+    if (command.argument && !command.argument->choices.empty()) {
+      text += fmt::format("complete -c linnet -n {} -f -a {}\n", quoted(condition),
+                          quoted(fmt::format("{}", fmt::join(command.argument->choices, " "))));
+    }
+  }
+  return text;
+}
+
+}  // namespace linnet

@@ -1,0 +1,45 @@
+// The messages of a chat: a system text and turns in order. Pure data, no model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace linnet {
+
+struct Turn {
+  std::string role;  // "user", "assistant" or "tool"
+  std::string content;
+  std::string reasoning;  // of an assistant; shown and saved, not given to the model again
+  bool operator==(const Turn&) const = default;
+};
+
+class Conversation {
+ public:
+  const std::string& system() const { return system_; }
+  void set_system(std::string text) { system_ = std::move(text); }
+  const std::vector<Turn>& turns() const { return turns_; }
+
+  void add_user(std::string content);
+  void add_assistant(std::string content, std::string reasoning);
+  // Takes away the last user turn and all that follows it. False when there is none.
+  bool undo();
+  // Takes away what follows the last user turn, so that it can be answered again.
+  bool drop_answer();
+  void clear() { turns_.clear(); }
+
+  // {"messages": [{"role", "content", "reasoning_content"}]}; the system text comes first.
+  Json to_json() const;
+  // Such an object, or the array alone. Error{invalid_argument} naming the message and the field.
+  static Conversation from_json(const Json& json);
+
+ private:
+  std::size_t last_user() const;  // turns_.size() when there is none
+
+  std::string system_;
+  std::vector<Turn> turns_;
+};
+
+}  // namespace linnet

@@ -1,0 +1,68 @@
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/open_model.h"
+#include "cli/text_input.h"
+
+namespace linnet {
+namespace {
+
+struct DetokenizeOptions {
+  std::vector<std::string> ids;
+  bool keep_special = false;
+};
+
+// Ids separated by white space or commas, brackets around them allowed: what tokenize prints, and
+// JSON arrays of ids.
+std::vector<TokenId> parse_ids(const std::string& text, const std::string& name) {
+  constexpr const char* kBetween = " \t\r\n,[]";
+  std::vector<TokenId> ids;
+  for (std::size_t at = text.find_first_not_of(kBetween); at != std::string::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
+    try {
+      ids.push_back(
+          static_cast<TokenId>(parse_integer(text.substr(at, end - at), {0, kMaxTokenId})));
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}: id {}: {}", name, ids.size(), error.what()));
+    }
+    at = text.find_first_not_of(kBetween, end);
+  }
+  return ids;
+}
+
+int run_detokenize(CommandContext& context, const DetokenizeOptions& options) {
+  std::string text;
+  for (const std::string& id : options.ids) text += id + " ";
+  const bool given = !options.ids.empty();
+  if (!given) text = argument_or_input(std::nullopt, context.terminal(), "a token id");
+  const std::vector<TokenId> ids = parse_ids(text, given ? "ID" : "standard input");
+  const ModelFiles files =
+      open_model_files(chosen_model(context.globals), open_options(context.globals));
+  const auto tokenizer = files.load_tokenizer();
+  context.out.foreign(tokenizer->decode(ids, !options.keep_special));
+  context.out.write("\n");
+  return 0;
+}
+
+}  // namespace
+
+Command make_detokenize_command() {
+  auto options = std::make_shared<DetokenizeOptions>();
+  Command command;
+  command.name = "detokenize";
+  command.summary = "Print the text of token ids";
+  command.details =
+      "The ids are the arguments or, without any, standard input. A newline follows the text.";
+  command.examples = {"linnet detokenize 9906 1917", "linnet tokenize hello | linnet detokenize"};
+  command.argument =
+      Argument{.name = "ID", .help = "token ids", .many = true, .set = to_list(options->ids)};
+  command.options = {{.name = "keep-special",
+                      .help = "print special tokens too",
+                      .set = to_flag(options->keep_special)}};
+  command.run = [options](CommandContext& context) { return run_detokenize(context, *options); };
+  return command;
+}
+
+}  // namespace linnet

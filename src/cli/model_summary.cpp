@@ -1,0 +1,67 @@
+#include "cli/model_summary.h"
+
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "engine/generation.h"
+#include "engine/stop_rules.h"
+#include "model/build_program.h"
+#include "program/kv_cache.h"
+
+namespace linnet {
+namespace {
+
+// A token that a file names by its content: "..." or {"content": "..."}.
+std::optional<TokenId> named_token(const Json& file, const char* field,
+                                   const Tokenizer& tokenizer) {
+  const Json* value = file.find(field);
+  if (value != nullptr && value->is_object()) value = value->find("content");
+  if (value == nullptr || !value->is_string()) return std::nullopt;
+  return tokenizer.find(value->as_string());
+}
+
+std::vector<TokenId> find_stop_ids(const ModelSummary& summary) {
+  const GenerationConfig generation = GenerationConfig::from_json(summary.files.generation_config);
+  std::vector<TokenId> ids = stop_id_union(summary.config.eos, generation.stop_ids);
+  if (summary.tokenizer == nullptr) return ids;
+  const auto named = named_token(summary.files.tokenizer_config, "eos_token", *summary.tokenizer);
+  if (!named) return ids;
+  return stop_id_union(ids, {&*named, 1});
+}
+
+}  // namespace
+
+ModelSummary summarize_model(const std::filesystem::path& path, const OpenOptions& options) {
+  ModelSummary summary;
+  summary.files = open_model_files(path, options);
+  summary.config = ModelConfig::from_json(summary.files.config, summary.files.config_file);
+  summary.program = build_program(summary.config);
+  if (summary.files.weights != nullptr) {
+    for (const TensorInfo& info : summary.files.weights->tensors()) {
+      summary.parameters += static_cast<std::uint64_t>(element_count(info.shape, info.name));
+      summary.tensor_bytes += tensor_bytes(info.dtype, info.shape, info.name);
+    }
+  }
+  try {
+    summary.tokenizer = summary.files.load_tokenizer();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+  }
+  summary.stop_ids = find_stop_ids(summary);
+  return summary;
+}
+
+MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context) {
+  const std::int64_t most = summary.config.max_positions;
+  if (context < 1 || context > most) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--context: the model has {} positions, {} were asked for", most, context));
+  }
+  const KvCache cache(summary.program.layers, summary.program.kv_width);
+  const std::int64_t blocks = (context - 1) / KvCache::kBlockPositions + 1;
+  return {context, summary.tensor_bytes,
+          checked_mul(static_cast<std::uint64_t>(blocks),
+                      static_cast<std::uint64_t>(cache.bytes_per_block()), "cache size")};
+}
+
+}  // namespace linnet

@@ -1,0 +1,54 @@
+#include "cli/open_model.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/progress_bar.h"
+
+namespace linnet {
+
+namespace {
+
+std::string name_of(const std::filesystem::path& path) {
+  const std::filesystem::path whole = path.lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+}  // namespace
+
+std::filesystem::path chosen_model(const GlobalOptions& globals) {
+  if (!globals.model.empty()) return find_model(globals.model);
+  try {
+    return find_model("smollm2");
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+  }
+  return find_model("tiny");
+}
+
+OpenOptions open_options(const GlobalOptions& globals) {
+  OpenOptions options;
+  options.access = globals.no_mmap ? FileAccess::read : FileAccess::map;
+  return options;
+}
+
+OpenedAssistant open_assistant(const CommandContext& context) {
+  const auto start = Clock::now();
+  const std::filesystem::path path = chosen_model(context.globals);
+  OpenedAssistant opened;
+  opened.name = name_of(path);
+  ProgressBar bar("Loading " + opened.name, context.terminal());
+  LoadOptions load;
+  load.threads = static_cast<int>(context.globals.threads);
+  load.on_progress = [&](double fraction) { bar.update(fraction); };
+  opened.assistant = Assistant::load(path, open_options(context.globals), load);
+  bar.erase();
+  opened.load_seconds = seconds_since(start);
+  for (const std::string& note : opened.assistant.files.notes) log_info(note);
+  if (!opened.assistant.has_own_template) {
+    log_info(opened.name + " has no chat template; the plain ChatML form is used");
+  }
+  return opened;
+}
+
+}  // namespace linnet

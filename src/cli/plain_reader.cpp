@@ -1,0 +1,95 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "cli/interrupt.h"
+#include "cli/line_editor.h"
+
+namespace linnet {
+namespace {
+
+constexpr std::size_t kChunk = 1 << 16;
+
+// Appends what there is to read; false at the end. An interruption that was deferred ends it too.
+bool read_more(int fd, const std::string& name, std::string& buffer) {
+  const std::size_t before = buffer.size();
+  buffer.resize(before + kChunk);
+  ssize_t got = 0;
+  do {
+    got = ::read(fd, buffer.data() + before, kChunk);
+  } while (got < 0 && errno == EINTR && !interrupt_flag().load());
+  const int code = errno;
+  buffer.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
+  errno = code;
+  if (got < 0 && errno != EINTR) fail_io("cannot read " + name);
+  return got > 0;
+}
+
+class PlainReader : public LineEditor {
+ public:
+  PlainReader(int fd, std::size_t limit) : fd_(fd), limit_(limit) {}
+
+  ReadOutcome read(const std::string&, std::string& line) override {
+    ++number_;
+    std::size_t end = buffer_.find('\n', at_);
+    while (end == std::string::npos) {
+      const std::size_t searched = buffer_.size() - at_;
+      buffer_.erase(0, at_);
+      at_ = 0;
+      check_limit(searched);
+      if (!read_more(fd_, "standard input", buffer_)) return last_line(line);
+      end = buffer_.find('\n', searched);
+    }
+    check_limit(end - at_);
+    take(end, line);
+    at_ = end + 1;
+    return ReadOutcome::line;
+  }
+
+ private:
+  ReadOutcome last_line(std::string& line) {
+    if (interrupt_flag().load()) return ReadOutcome::interrupted;
+    if (buffer_.empty()) return ReadOutcome::end;
+    take(buffer_.size(), line);
+    at_ = buffer_.size();
+    return ReadOutcome::line;
+  }
+
+  void take(std::size_t end, std::string& line) {
+    line = buffer_.substr(at_, end - at_);
+    if (line.ends_with('\r')) line.pop_back();
+  }
+
+  void check_limit(std::size_t bytes) const {
+    if (bytes <= limit_) return;
+    fail(ErrorCode::invalid_argument,
+         fmt::format("standard input: line {} is longer than {} bytes", number_, limit_));
+  }
+
+  int fd_;
+  std::size_t limit_;
+  std::size_t number_ = 0;
+  std::string buffer_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<LineEditor> make_plain_reader(int fd, std::size_t limit) {
+  return std::make_unique<PlainReader>(fd, limit);
+}
+
+std::string read_all(int fd, const std::string& name, std::size_t limit) {
+  std::string text;
+  while (read_more(fd, name, text)) {
+    if (text.size() > limit) {
+      fail(ErrorCode::invalid_argument, fmt::format("{}: more than {} bytes", name, limit));
+    }
+  }
+  if (interrupt_flag().load()) fail(ErrorCode::cancelled, "interrupted");
+  return text;
+}
+
+}  // namespace linnet

@@ -1,0 +1,33 @@
+// A progress bar on standard error, drawn only on a terminal and only for work that takes longer
+// than half a second; erased when the work is done.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "cli/terminal.h"
+
+namespace linnet {
+
+// "Loading tiny  [#####     ]  50 %" in at most `width` columns; without the bar, then without the
+// label's end, where it is too narrow. `utf8` draws finer blocks.
+std::string progress_text(const std::string& label, double fraction, int width, bool utf8);
+
+class ProgressBar {
+ public:
+  ProgressBar(std::string label, const Terminal& terminal);
+  ~ProgressBar() { erase(); }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void update(double fraction);  // 0 to 1
+  void erase();
+
+ private:
+  std::string label_;
+  Terminal terminal_;
+  Clock::time_point start_ = Clock::now();
+  std::string shown_;
+};
+
+}  // namespace linnet

@@ -1,0 +1,159 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "cli/answer.h"
+#include "cli/answer_printer.h"
+#include "cli/chat_prompt.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/line_editor.h"
+#include "cli/open_model.h"
+#include "cli/progress_bar.h"
+#include "cli/sampling_options.h"
+#include "cli/text_input.h"
+
+namespace linnet {
+namespace {
+
+struct RunOptionsTable {
+  std::optional<std::string> prompt;
+  std::string system;
+  std::optional<bool> think;
+  std::optional<bool> show_thinking;
+  bool raw = false;
+  bool json = false;
+  SamplingOptions sampling;
+};
+
+// The argument, then what is piped in, an empty line between.
+std::string whole_prompt(const RunOptionsTable& options, const Terminal& terminal) {
+  std::string prompt = options.prompt.value_or("");
+  require_utf8(prompt, "PROMPT");
+  if (!terminal.in) {
+    std::string input = read_all(STDIN_FILENO, "standard input");
+    if (input.ends_with('\n')) input.pop_back();
+    require_utf8(input, "standard input");
+    if (!prompt.empty() && !input.empty()) prompt += "\n\n";
+    prompt += input;
+  }
+  if (prompt.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw UsageError("the prompt is empty: give it as an argument or on standard input");
+  }
+  return prompt;
+}
+
+AnswerRequest make_request(const Assistant& assistant, const std::string& prompt,
+                           const RunOptionsTable& options, bool trust_user_tokens) {
+  AnswerRequest request;
+  request.config = options.sampling.applied_to(assistant.defaults);
+  if (options.raw) {
+    request.split = false;
+    EncodeOptions encode;
+    encode.add_special_tokens = true;
+    request.prompt = assistant.tokenizer->encode(prompt, encode);
+    return request;
+  }
+  Conversation conversation;
+  conversation.set_system(options.system);
+  conversation.add_user(prompt);
+  ChatPrompt made = make_chat_prompt(assistant, conversation, {options.think, trust_user_tokens});
+  request.prompt = std::move(made.ids);
+  request.in_reasoning = made.in_reasoning;
+  return request;
+}
+
+Json record(const OpenedAssistant& opened, const Answer& answer) {
+  Json json = Json::object();
+  json.set("model", opened.name);
+  const Json numbers = result_json(answer.result);
+  for (const auto& [key, value] : numbers.as_object()) json.set(key, value);
+  json.set("text", answer.text);
+  json.set("reasoning", answer.reasoning);
+  Json timings = Json::object();
+  timings.set("load_seconds", opened.load_seconds);
+  timings.set("prefill_seconds", answer.result.prefill_seconds);
+  timings.set("decode_seconds", answer.result.decode_seconds);
+  timings.set("prefill_tokens_per_second", answer.result.prefill_rate());
+  timings.set("decode_tokens_per_second", answer.result.decode_rate());
+  json.set("timings", std::move(timings));
+  json.set("memory", memory_json());
+  return json;
+}
+
+int run_once(CommandContext& context, const RunOptionsTable& options) {
+  const std::string prompt = whole_prompt(options, context.terminal());
+  const OpenedAssistant opened = open_assistant(context);
+  AnswerRequest request =
+      make_request(opened.assistant, prompt, options, context.globals.trust_user_tokens);
+  AnswerPrinter::Style style;
+  style.show_reasoning = options.show_thinking.value_or(context.terminal().err);
+  style.live = true;
+  AnswerPrinter printer(context.out, style);
+  ProgressBar bar("Reading the prompt", context.terminal());
+  request.on_prefill = [&](double done) { done < 1 ? bar.update(done) : bar.erase(); };
+  if (!options.json) {
+    request.sink = [&](AnswerPart part, std::string_view text) { printer.print(part, text); };
+  }
+  Generator generator(opened.assistant.model, opened.assistant.tokenizer);
+  const DeferInterrupt deferred;
+  const Answer answer = generate_answer(generator, request);
+  bar.erase();
+  if (options.json) {
+    context.out.line(record(opened, answer).dump());
+  } else {
+    printer.finish();
+  }
+  context.out.flush();
+  return answer.result.finish == FinishReason::cancelled ? interrupt_status() : 0;
+}
+
+}  // namespace
+
+Command make_run_command() {
+  auto options = std::make_shared<RunOptionsTable>();
+  Command command;
+  command.name = "run";
+  command.summary = "Answer one prompt";
+  command.details =
+      "The prompt is the argument, or standard input, or both with an empty line between. Standard "
+      "output gets the answer and one newline, nothing else; thoughts go to standard error, "
+      "dimmed, "
+      "when that is a terminal or with --show-thinking.";
+  command.examples = {"linnet run \"What is a linnet?\"",
+                      "linnet run \"Summarize this text.\" < report.txt",
+                      "linnet run --json --greedy --max-tokens 50 \"2 + 3 =\"",
+                      "linnet run --raw \"Once upon a time\""};
+  command.argument = Argument{
+      .name = "PROMPT", .help = "the message to the model", .set = to_text(options->prompt)};
+  command.options = {
+      {.name = "system",
+       .value = "TEXT",
+       .help = "instructions for the model",
+       .set = to_text(options->system)},
+      {.name = "think",
+       .help = "let the model think before it answers, or not (default: as its template says)",
+       .negation = "no-think",
+       .set = to_flag(options->think)},
+      {.name = "show-thinking",
+       .help = "show the thoughts on standard error, or hide them",
+       .negation = "hide-thinking",
+       .set = to_flag(options->show_thinking)},
+      {.name = "raw",
+       .help =
+           "continue the prompt as it is, without the chat template; control tokens in it count",
+       .excludes = "system",
+       .set = to_flag(options->raw)},
+      {.name = "json",
+       .help = "print one JSON record with text, counts, times and memory",
+       .set = to_flag(options->json)},
+  };
+  for (Option& option : sampling_option_table(options->sampling)) {
+    command.options.push_back(std::move(option));
+  }
+  command.run = [options](CommandContext& context) { return run_once(context, *options); };
+  return command;
+}
+
+}  // namespace linnet

@@ -1,0 +1,37 @@
+// How answers are sampled: the options of `run` and `chat`, and the names of /set. Only what was
+// set replaces the model's own defaults.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "engine/generation.h"
+
+namespace linnet {
+
+struct SamplingOptions {
+  std::optional<float> temperature;
+  std::optional<float> top_p;
+  std::optional<std::int64_t> top_k;
+  std::optional<float> min_p;
+  std::optional<float> repetition_penalty;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::int64_t> max_tokens;
+  std::vector<std::string> stop;
+
+  GenerationConfig applied_to(GenerationConfig defaults) const;
+};
+
+// --temperature, --top-p, ... and --greedy. The options write to `target`.
+std::vector<Option> sampling_option_table(SamplingOptions& target);
+
+// Names of /set, as users type them: "top_p".
+std::vector<std::string> setting_names();
+// Sets one by name; "default" goes back to the model's value. UsageError for a wrong value;
+// false for an unknown name.
+bool change_setting(SamplingOptions& target, const std::string& name, const std::string& value);
+// "temperature 0.6 (default)\n..." as the options and the defaults together have it.
+std::string settings_text(const SamplingOptions& options, const GenerationConfig& defaults);
+
+}  // namespace linnet
