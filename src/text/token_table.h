@@ -21,15 +21,22 @@ class TokenTable {
   TokenId find(std::string_view bytes) const;
 
  private:
+  // Tokens of up to eight bytes, which are most, are told apart without a look at their string.
   struct Slot {
-    std::uint32_t hash = 0;
+    std::uint64_t head = 0;  // the first eight bytes, zeros behind
+    std::uint32_t length = 0;
     TokenId id = kNone;
   };
-  std::size_t slot_of(std::string_view bytes, std::uint32_t hash) const;
+  struct Key {
+    std::uint64_t head;
+    std::uint64_t hash;
+  };
+  static Key key_of(std::string_view bytes);
+  std::size_t slot_of(std::string_view bytes, Key key) const;
 
   std::span<const std::string> tokens_;
   std::vector<Slot> slots_;
-  std::size_t mask_;
+  int shift_;
 };
 
 }  // namespace linnet
