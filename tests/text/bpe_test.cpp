@@ -1,0 +1,128 @@
+#include "text/bpe.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <random>
+
+#include "text/toy_tokenizer.h"
+
+using namespace linnet;
+using toy::ToyVocabulary;
+
+namespace {
+
+std::vector<TokenId> encode(const TokenizerData& data, std::string_view piece) {
+  BpeScratch scratch;
+  std::vector<TokenId> ids;
+  Bpe(data).encode(piece, scratch, ids);
+  return ids;
+}
+
+// The definition, word for word: the pair of lowest rank, leftmost first, until none is left.
+std::vector<TokenId> encode_plainly(const TokenizerData& data, std::string_view piece) {
+  std::vector<TokenId> ids = toy::bytes(piece);
+  for (;;) {
+    std::size_t best = data.merges.size();
+    std::size_t place = 0;
+    for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
+      for (std::size_t rank = 0; rank < best; ++rank) {
+        if (data.merges[rank].left == ids[i] && data.merges[rank].right == ids[i + 1]) {
+          best = rank;
+          place = i;
+        }
+      }
+    }
+    if (best == data.merges.size()) return ids;
+    ids[place] = data.merges[best].result;
+    ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(place) + 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("merges go by rank, leftmost first") {
+  ToyVocabulary toy;
+  const TokenId bc = toy.merge("b", "c");
+  const TokenId ab = toy.merge("a", "b");
+  const TokenId aa = toy.merge("a", "a");
+  CHECK(encode(toy.data, "abc") == std::vector<TokenId>{'a', bc});
+  CHECK(encode(toy.data, "ab") == std::vector<TokenId>{ab});
+  CHECK(encode(toy.data, "aaa") == std::vector<TokenId>{aa, 'a'});
+  CHECK(encode(toy.data, "").empty());
+}
+
+TEST_CASE("random merge lists give what the definition gives, short and long") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    ToyVocabulary toy;
+    std::vector<std::string> made = {"a", "b", "c"};
+    for (int i = 0; i < 12; ++i) {
+      const std::string left = made[random() % made.size()];
+      const std::string right = made[random() % made.size()];
+      const TokenId left_id = toy.find(left);
+      bool known = false;
+      for (const Merge& merge : toy.data.merges) {
+        known = known || (merge.left == left_id && merge.right == toy.find(right));
+      }
+      if (known || left.size() + right.size() > 12) continue;
+      toy.merge(left, right);
+      made.push_back(left + right);
+    }
+    std::string piece(1 + random() % 80, 'a');
+    for (char& byte : piece) byte = static_cast<char>('a' + random() % 3);
+    REQUIRE(encode(toy.data, piece) == encode_plainly(toy.data, piece));
+  }
+}
+
+TEST_CASE("a whole piece in the vocabulary is taken at once when merges are ignored") {
+  ToyVocabulary toy;
+  const std::string viet = " Vi\xE1\xBB\x87t";
+  const TokenId whole = toy.add(viet);  // no merges lead to it
+  const TokenId vi = toy.merge("V", "i");
+  toy.data.ignore_merges = true;
+  CHECK(Tokenizer(toy.data).encode(viet) == std::vector<TokenId>{whole});
+  toy.data.ignore_merges = false;
+  CHECK(Tokenizer(toy.data).encode(viet) ==
+        toy::joined({{' ', vi}, toy::bytes("\xE1\xBB\x87"), {'t'}}));
+}
+
+TEST_CASE("bytes without an entry are lost, and their neighbours still merge") {
+  ToyVocabulary toy;
+  const TokenId ab = toy.merge("a", "b");
+  toy.data.vocab['x'].clear();
+  BpeScratch scratch;
+  std::vector<TokenId> ids;
+  CHECK(Bpe(toy.data).encode("axb", scratch, ids));
+  CHECK(ids == std::vector<TokenId>{ab});
+  ids.clear();
+  CHECK(Bpe(toy.data).encode("x", scratch, ids));
+  CHECK(ids.empty());
+  CHECK_FALSE(Bpe(toy.data).encode("ab", scratch, ids));
+}
+
+TEST_CASE("the time of a long piece is not quadratic") {
+  ToyVocabulary toy;
+  for (int i = 0; i < 6; ++i) toy.merge(std::string(1u << i, 'a'), std::string(1u << i, 'a'));
+  for (int i = 0; i < 6; ++i) toy.merge(std::string(1u << i, ' '), std::string(1u << i, ' '));
+  const Tokenizer tokenizer(toy.data);
+  const auto begin = std::chrono::steady_clock::now();
+  for (const char unit : {'a', ' ', '!'}) {
+    const std::string text(200'000, unit);
+    const auto ids = tokenizer.encode(text);
+    CHECK(ids.size() == (unit == '!' ? 200'000 : 200'000 / 64));
+    CHECK(tokenizer.decode(ids, false) == text);
+  }
+  // Looking for each merge along the whole piece would take 10^10 steps and more.
+  const auto took = std::chrono::steady_clock::now() - begin;
+  CHECK(std::chrono::duration<double>(took).count() < 10.0);
+}
+
+TEST_CASE("two ids of the same bytes are refused") {
+  ToyVocabulary toy;
+  toy.add("ab");
+  toy.add("ab");
+  std::string message;
+  CHECK(toy::error_of([&] { Bpe bpe(toy.data); }, &message) == "corrupt_file");
+  CHECK(message == "toy: ids 256 and 257 are both the token 'ab'");
+}
