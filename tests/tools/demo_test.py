@@ -1,0 +1,68 @@
+"""tools/demo and tools/bench with a stand-in for `linnet` and, where one is needed, for the fetch."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from script_loading import ROOT
+
+
+class Demo(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "tools").mkdir()
+        for name in ("demo", "bench"):
+            shutil.copy(ROOT / "tools" / name, self.root / "tools" / name)
+
+    def program(self, name, body):
+        path = self.root / name
+        path.write_text(f"#!/bin/bash\n{body}\n", encoding="utf-8")
+        path.chmod(0o755)
+        return str(path)
+
+    def run_tool(self, *command, linnet):
+        return subprocess.run(command, cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False,
+                              env={**os.environ, "LINNET": self.program("linnet", linnet)})
+
+    def test_conversation_without_a_terminal(self):
+        self.program("tools/get_smollm2", "echo path")
+        result = self.run_tool("tools/demo", linnet='echo "answer: $*"')
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        questions = [line[2:] for line in result.stdout.splitlines() if line.startswith("> ")]
+        answers = [line for line in result.stdout.splitlines() if line.startswith("answer: ")]
+        self.assertEqual((len(questions), len(answers)), (3, 3))
+        for question, answer in zip(questions, answers):
+            self.assertIn("run --model smollm2", answer)
+            self.assertTrue(answer.endswith(question), answer)
+
+    def test_tiny_model_without_a_network(self):
+        self.program("tools/get_smollm2", "echo 'no network' >&2; exit 1")
+        result = self.run_tool("tools/demo", linnet='echo "$*"')
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("--model tiny", result.stdout)
+        self.assertIn("tiny model", result.stderr)
+
+    def test_failed_answer_fails_the_demo(self):
+        self.program("tools/get_smollm2", "echo path")
+        self.assertEqual(self.run_tool("tools/demo", linnet="exit 1").returncode, 1)
+
+    def test_bench_prints_the_spread(self):
+        record = {"model": "m", "prompt_tokens": 3, "completion_tokens": 64, "timings": {
+            "prefill_tokens_per_second": 10, "decode_tokens_per_second": 2.5}}
+        result = self.run_tool("tools/bench", "m", linnet=f"echo '{json.dumps(record)}'")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"(?m)^decode +2\.50 +2\.50 +2\.50  tokens/s$")
+
+    def test_bench_fails_with_the_program(self):
+        self.assertEqual(self.run_tool("tools/bench", "m", linnet="exit 3").returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
