@@ -24,8 +24,8 @@ std::uint64_t checked_add(std::uint64_t a, std::uint64_t b, std::string_view wha
 
 void ByteReader::seek(std::uint64_t offset) {
   if (offset > bytes_.size()) {
-    fail(ErrorCode::corrupt_file, fmt::format("{}: offset {} is outside of the {} bytes", name_,
-                                              offset, bytes_.size()));
+    fail(ErrorCode::corrupt_file,
+         fmt::format("{}: offset {} is outside of the {} bytes", name_, offset, bytes_.size()));
   }
   offset_ = offset;
 }

@@ -45,15 +45,15 @@ class ByteReader {
   Bytes range(std::uint64_t offset, std::uint64_t count, std::string_view what) const;
 
   template <typename T>
-    requires std::integral<T> || std::floating_point<T>
-  T read(std::string_view what) {
+  requires std::integral<T> || std::floating_point<T> T read(std::string_view what) {
     T value;
     std::memcpy(&value, take(sizeof(T), what).data(), sizeof(T));
     return value;
   }
 
   // Refuses a count of items that could not be there: count * item_size bytes must remain.
-  std::uint64_t check_count(std::uint64_t count, std::uint64_t item_size, std::string_view what) const;
+  std::uint64_t check_count(std::uint64_t count, std::uint64_t item_size,
+                            std::string_view what) const;
 
   // Throws Error{corrupt_file} at the current offset.
   [[noreturn]] void corrupt(std::string_view what) const;

@@ -9,14 +9,22 @@ namespace linnet {
 
 std::string_view error_code_name(ErrorCode code) {
   switch (code) {
-    case ErrorCode::invalid_argument: return "invalid_argument";
-    case ErrorCode::not_found: return "not_found";
-    case ErrorCode::corrupt_file: return "corrupt_file";
-    case ErrorCode::unsupported: return "unsupported";
-    case ErrorCode::out_of_memory: return "out_of_memory";
-    case ErrorCode::cancelled: return "cancelled";
-    case ErrorCode::overloaded: return "overloaded";
-    case ErrorCode::io: return "io";
+    case ErrorCode::invalid_argument:
+      return "invalid_argument";
+    case ErrorCode::not_found:
+      return "not_found";
+    case ErrorCode::corrupt_file:
+      return "corrupt_file";
+    case ErrorCode::unsupported:
+      return "unsupported";
+    case ErrorCode::out_of_memory:
+      return "out_of_memory";
+    case ErrorCode::cancelled:
+      return "cancelled";
+    case ErrorCode::overloaded:
+      return "overloaded";
+    case ErrorCode::io:
+      return "io";
   }
   return "unknown";
 }

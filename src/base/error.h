@@ -39,9 +39,10 @@ class Error : public std::runtime_error {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line,
                                const std::string& note);
 
-#define LINNET_CHECK(condition, ...)                                                         \
-  do {                                                                                       \
-    if (!(condition)) ::linnet::check_failed(#condition, __FILE__, __LINE__, std::string{__VA_ARGS__}); \
+#define LINNET_CHECK(condition, ...)                                                    \
+  do {                                                                                  \
+    if (!(condition))                                                                   \
+      ::linnet::check_failed(#condition, __FILE__, __LINE__, std::string{__VA_ARGS__}); \
   } while (false)
 
 }  // namespace linnet

@@ -50,8 +50,9 @@ void read_fully(int fd, std::byte* target, std::size_t size, const std::filesyst
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_io(path.string());
     if (got == 0) {
-      fail(ErrorCode::io, fmt::format("{}: the file became shorter while it was read ({} of {} bytes)",
-                                      path.string(), done, size));
+      fail(ErrorCode::io,
+           fmt::format("{}: the file became shorter while it was read ({} of {} bytes)",
+                       path.string(), done, size));
     }
     done += static_cast<std::size_t>(got);
   }

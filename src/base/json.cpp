@@ -100,9 +100,7 @@ const Json* Json::find(std::string_view key) const {
   return nullptr;
 }
 
-Json* Json::find(std::string_view key) {
-  return const_cast<Json*>(std::as_const(*this).find(key));
-}
+Json* Json::find(std::string_view key) { return const_cast<Json*>(std::as_const(*this).find(key)); }
 
 const Json& Json::at(std::string_view key) const {
   if (const Json* member = find(key)) return *member;

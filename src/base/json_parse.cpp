@@ -41,7 +41,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
                    const nlohmann::json::exception& error) override {
     // nlohmann's text starts with an internal code in brackets, of no use to a reader.
     std::string_view reason = error.what();
-    if (const auto end = reason.find("] "); end != std::string_view::npos) reason.remove_prefix(end + 2);
+    if (const auto end = reason.find("] "); end != std::string_view::npos)
+      reason.remove_prefix(end + 2);
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: not valid JSON at byte {}: {}", name_, position, reason));
   }

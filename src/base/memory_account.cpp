@@ -36,11 +36,13 @@ std::vector<MemoryAccount*> MemoryAccount::all() { return {&weights(), &cache(),
 Buffer::Buffer(std::uint64_t bytes, MemoryAccount& account) : size_(bytes), account_(&account) {
   if (bytes == 0) return;
   constexpr std::uint64_t kLine = 64;
-  data_ = bytes > std::uint64_t{1} << 46
-              ? nullptr
-              : static_cast<std::byte*>(std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine));
+  data_ =
+      bytes > std::uint64_t{1} << 46
+          ? nullptr
+          : static_cast<std::byte*>(std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine));
   if (data_ == nullptr) {
-    fail(ErrorCode::out_of_memory, fmt::format("no memory for {} bytes of {}", bytes, account.name()));
+    fail(ErrorCode::out_of_memory,
+         fmt::format("no memory for {} bytes of {}", bytes, account.name()));
   }
   account.add(static_cast<std::int64_t>(bytes));
 }

@@ -20,7 +20,8 @@ struct RandomKey {
 // One block of the cipher: counter (x0, x1) under `key`.
 std::array<std::uint32_t, 2> threefry2x32(RandomKey key, std::uint32_t x0, std::uint32_t x1);
 
-// `count` outputs: counters 0..count-1 (a zero appended when odd) in two halves that form the pairs.
+// `count` outputs: counters 0..count-1 (a zero appended when odd) in two halves that form the
+// pairs.
 std::vector<std::uint32_t> random_words(RandomKey key, std::size_t count);
 std::vector<RandomKey> split(RandomKey key, std::size_t parts = 2);
 // Uniform in [0, 1) with 23 bits.

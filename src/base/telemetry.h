@@ -30,7 +30,8 @@ class Telemetry {
    public:
     Subscription() = default;
     Subscription(Telemetry* bus, int id) : bus_(bus), id_(id) {}
-    Subscription(Subscription&& other) noexcept : bus_(std::exchange(other.bus_, nullptr)), id_(other.id_) {}
+    Subscription(Subscription&& other) noexcept
+        : bus_(std::exchange(other.bus_, nullptr)), id_(other.id_) {}
     Subscription& operator=(Subscription&& other) noexcept;
     ~Subscription();
 

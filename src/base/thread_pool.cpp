@@ -43,7 +43,8 @@ int available_cores() {
 }
 
 ThreadPool::ThreadPool(int threads)
-    : shares_(static_cast<std::size_t>(std::clamp(threads > 0 ? threads : available_cores(), 1, 256))) {
+    : shares_(
+          static_cast<std::size_t>(std::clamp(threads > 0 ? threads : available_cores(), 1, 256))) {
   for (int i = 1; i < size(); ++i) threads_.emplace_back([this, i] { worker(i); });
 }
 
@@ -104,7 +105,8 @@ bool ThreadPool::take_front(Share& share, std::int64_t& piece) {
     const std::uint64_t front = range >> 32, back = range & 0xFFFFFFFF;
     if (front >= back) return false;
     piece = static_cast<std::int64_t>(front);
-    if (share.range.compare_exchange_weak(range, pack(front + 1, back), std::memory_order_relaxed)) {
+    if (share.range.compare_exchange_weak(range, pack(front + 1, back),
+                                          std::memory_order_relaxed)) {
       return true;
     }
   }
@@ -116,7 +118,8 @@ bool ThreadPool::take_back(Share& share, std::int64_t& piece) {
     const std::uint64_t front = range >> 32, back = range & 0xFFFFFFFF;
     if (front >= back) return false;
     piece = static_cast<std::int64_t>(back - 1);
-    if (share.range.compare_exchange_weak(range, pack(front, back - 1), std::memory_order_relaxed)) {
+    if (share.range.compare_exchange_weak(range, pack(front, back - 1),
+                                          std::memory_order_relaxed)) {
       return true;
     }
   }

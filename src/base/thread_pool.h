@@ -18,8 +18,8 @@ namespace linnet {
 class LoopBody {
  public:
   template <typename F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, LoopBody>)
-  LoopBody(F&& body)  // NOLINT: meant to convert
+  requires(!std::is_same_v<std::remove_cvref_t<F>, LoopBody>)
+      LoopBody(F&& body)  // NOLINT: meant to convert
       : object_(const_cast<void*>(static_cast<const void*>(&body))),
         call_([](void* object, std::int64_t begin, std::int64_t end) {
           (*static_cast<std::remove_reference_t<F>*>(object))(begin, end);

@@ -20,7 +20,8 @@ class Builder {
   }
 
   Program build() {
-    const WeightId table = program_.add_weight("embed_tokens.weight", {config_.vocab, config_.hidden});
+    const WeightId table =
+        program_.add_weight("embed_tokens.weight", {config_.vocab, config_.hidden});
     ValueId x = emit({.op = Op::embed, .weights = {table, kNone}}, "embedding", config_.hidden);
     for (layer_ = 0; layer_ < config_.layers; ++layer_) {
       prefix_ = "layers." + std::to_string(layer_) + ".";
@@ -72,9 +73,9 @@ class Builder {
   }
 
   ValueId language_head(ValueId x, WeightId table) {  // [selected, hidden] -> [selected, vocab]
-    const WeightId matrix = config_.tied_head
-                                ? table
-                                : program_.add_weight("lm_head.weight", {config_.vocab, config_.hidden});
+    const WeightId matrix =
+        config_.tied_head ? table
+                          : program_.add_weight("lm_head.weight", {config_.vocab, config_.hidden});
     const Step step{.op = Op::linear, .inputs = {x}, .weights = {matrix, kNone}};
     return emit(step, "logits", config_.vocab, RowCount::selected);
   }
@@ -106,7 +107,8 @@ class Builder {
     return emit({.op = Op::add, .inputs = {a, b}}, name, config_.hidden);
   }
 
-  ValueId emit(Step step, const std::string& name, std::int64_t width, RowCount rows = RowCount::all) {
+  ValueId emit(Step step, const std::string& name, std::int64_t width,
+               RowCount rows = RowCount::all) {
     step.layer = layer_;
     step.output = program_.add_value(prefix_ + name, width, rows);
     program_.steps.push_back(std::move(step));

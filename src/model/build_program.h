@@ -6,8 +6,9 @@
 
 namespace linnet {
 
-// Weight slots are named as in Hugging Face files, without the prefix "model.": "embed_tokens.weight",
-// "layers.0.self_attn.q_proj.weight", "norm.weight"; an own head is "lm_head.weight".
+// Weight slots are named as in Hugging Face files, without the prefix "model.":
+// "embed_tokens.weight", "layers.0.self_attn.q_proj.weight", "norm.weight"; an own head is
+// "lm_head.weight".
 Program build_program(const ModelConfig& config);
 
 }  // namespace linnet

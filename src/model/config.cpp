@@ -61,7 +61,8 @@ void read_architecture(const Fields& fields, ModelConfig& config) {
   config.model_type = fields.text("model_type", "");
   const Json* list = fields.find("architectures");
   if (list != nullptr && list->size() > 0) {
-    config.architecture = list->as_array(fields.label("architectures"))[0].as_string(fields.label("architectures"));
+    config.architecture =
+        list->as_array(fields.label("architectures"))[0].as_string(fields.label("architectures"));
   } else if (config.model_type == "smollm3") {
     config.architecture = "SmolLM3ForCausalLM";
   } else if (config.model_type == "llama") {
@@ -96,12 +97,15 @@ void read_sizes(const Fields& fields, ModelConfig& config) {
                      fields.label("num_attention_heads"), config.heads, config.kv_heads));
   }
   if (config.head_dim % 2 != 0 || config.head_dim == 0) {
-    fail(ErrorCode::invalid_argument, fmt::format("{} ({}) must be even and not 0: the rotation pairs "
-                                                  "its two halves", fields.label("head_dim"), config.head_dim));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{} ({}) must be even and not 0: the rotation pairs "
+                     "its two halves",
+                     fields.label("head_dim"), config.head_dim));
   }
   if (config.heads * config.head_dim > kWidest) {
-    fail(ErrorCode::invalid_argument, fmt::format("{}: {} heads of {} are too wide",
-                                                  fields.label("head_dim"), config.heads, config.head_dim));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: {} heads of {} are too wide", fields.label("head_dim"), config.heads,
+                     config.head_dim));
   }
 }
 
@@ -137,7 +141,8 @@ RopeConfig read_rope(const Fields& fields) {
   }
   rope.theta = theta->as_double(fields.label("rope_theta"));
   if (!(rope.theta > 0) || rope.theta > 1e18) {
-    fail(ErrorCode::invalid_argument, fmt::format("{}: {} is not a positive base", fields.label("rope_theta"), rope.theta));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: {} is not a positive base", fields.label("rope_theta"), rope.theta));
   }
   return rope;
 }
@@ -150,18 +155,21 @@ std::vector<bool> read_rope_layers(const Fields& fields, const ModelConfig& conf
   if (const Json* list = fields.find("no_rope_layers"); list != nullptr && list->size() > 0) {
     const Json::Array& flags = list->as_array(fields.label("no_rope_layers"));
     if (flags.size() < layers) {
-      fail(ErrorCode::invalid_argument, fmt::format("{} has {} entries for {} layers",
-                                                    fields.label("no_rope_layers"), flags.size(), layers));
+      fail(ErrorCode::invalid_argument,
+           fmt::format("{} has {} entries for {} layers", fields.label("no_rope_layers"),
+                       flags.size(), layers));
     }
     for (std::size_t i = 0; i < layers; ++i) {
-      rotates[i] = flags[i].is_bool() ? flags[i].as_bool()
-                                      : flags[i].as_int_in(0, 1, fields.label("no_rope_layers")) != 0;
+      rotates[i] = flags[i].is_bool()
+                       ? flags[i].as_bool()
+                       : flags[i].as_int_in(0, 1, fields.label("no_rope_layers")) != 0;
     }
     return rotates;
   }
   if (config.model_type != "smollm3") return rotates;
   const std::int64_t interval = fields.size_or("no_rope_layer_interval", kMostLayers, 4);
-  for (std::size_t i = 0; i < layers; ++i) rotates[i] = (i + 1) % static_cast<std::size_t>(interval) != 0;
+  for (std::size_t i = 0; i < layers; ++i)
+    rotates[i] = (i + 1) % static_cast<std::size_t>(interval) != 0;
   return rotates;
 }
 
@@ -174,14 +182,16 @@ std::vector<std::int64_t> read_windows(const Fields& fields, const ModelConfig& 
   if (const Json* list = fields.find("layer_types"); list != nullptr && list->size() > 0) {
     const Json::Array& types = list->as_array(fields.label("layer_types"));
     if (types.size() < layers) {
-      fail(ErrorCode::invalid_argument, fmt::format("{} has {} entries for {} layers",
-                                                    fields.label("layer_types"), types.size(), layers));
+      fail(ErrorCode::invalid_argument,
+           fmt::format("{} has {} entries for {} layers", fields.label("layer_types"), types.size(),
+                       layers));
     }
     for (std::size_t i = 0; i < layers; ++i) {
       const std::string& type = types[i].as_string(fields.label("layer_types"));
       if (type != "full_attention" && type != "sliding_attention") {
         fail(ErrorCode::unsupported, fmt::format("{}[{}]: \"{}\" is neither full_attention nor "
-                                                 "sliding_attention", fields.label("layer_types"), i, type));
+                                                 "sliding_attention",
+                                                 fields.label("layer_types"), i, type));
       }
       if (type == "sliding_attention") windows[i] = window;
     }
@@ -209,7 +219,8 @@ void read_token_ids(const Fields& fields, ModelConfig& config) {
 
 ModelConfig ModelConfig::from_json(const Json& json, const std::string& name) {
   if (!json.is_object()) {
-    fail(ErrorCode::invalid_argument, fmt::format("{}: expected an object, found {}", name, json.type_name()));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: expected an object, found {}", name, json.type_name()));
   }
   const Fields fields(json, name);
   ModelConfig config;
@@ -217,9 +228,12 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& name) {
   read_sizes(fields, config);
   config.activation = read_activation(fields);
   const Json* epsilon = fields.find("rms_norm_eps");
-  config.epsilon = epsilon != nullptr ? static_cast<float>(epsilon->as_double(fields.label("rms_norm_eps"))) : 1e-6f;
+  config.epsilon = epsilon != nullptr
+                       ? static_cast<float>(epsilon->as_double(fields.label("rms_norm_eps")))
+                       : 1e-6f;
   if (!(config.epsilon >= 0.0f && config.epsilon < 1.0f)) {
-    fail(ErrorCode::invalid_argument, fmt::format("{}: {} is outside of 0 to 1", fields.label("rms_norm_eps"), config.epsilon));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: {} is outside of 0 to 1", fields.label("rms_norm_eps"), config.epsilon));
   }
   config.attention_bias = fields.flag("attention_bias", false);
   config.mlp_bias = fields.flag("mlp_bias", false);

@@ -40,7 +40,7 @@ struct ModelConfig {
   bool tied_head = true;
 
   RopeConfig rope;
-  std::vector<bool> layer_has_rope;       // [layers]
+  std::vector<bool> layer_has_rope;        // [layers]
   std::vector<std::int64_t> layer_window;  // [layers]: sliding window, 0 for full attention
 
   std::vector<std::int32_t> eos;  // may be empty

@@ -12,7 +12,8 @@ std::shared_ptr<const Model> Model::load(const ModelFiles& files, const LoadOpti
   auto pool = std::make_shared<ThreadPool>(options.threads);
   LoadedWeights weights = load_weights(files, *program, *pool, options);
   model->report_ = std::move(weights.report);
-  model->lane_ = std::make_unique<ReferenceLane>(std::move(program), std::move(weights.tensors), std::move(pool));
+  model->lane_ = std::make_unique<ReferenceLane>(std::move(program), std::move(weights.tensors),
+                                                 std::move(pool));
   return model;
 }
 

@@ -36,7 +36,8 @@ class Model {
  public:
   // Errors: those of open_model_files; corrupt_file with all missing and wrongly shaped tensors by
   // name; unsupported for an architecture or option that Linnet does not run.
-  static std::shared_ptr<const Model> load(const ModelFiles& files, const LoadOptions& options = {});
+  static std::shared_ptr<const Model> load(const ModelFiles& files,
+                                           const LoadOptions& options = {});
 
   const ModelConfig& config() const { return config_; }
   const LoadReport& report() const { return report_; }

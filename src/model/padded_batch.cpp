@@ -17,7 +17,8 @@ void require_size(std::string_view name, std::size_t got, std::int64_t wanted) {
 }
 
 std::int32_t narrow(std::string_view name, std::int64_t value) {
-  if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max()) {
+  if (value < std::numeric_limits<std::int32_t>::min() ||
+      value > std::numeric_limits<std::int32_t>::max()) {
     fail(ErrorCode::invalid_argument, fmt::format("{}: {} is too large", name, value));
   }
   return static_cast<std::int32_t>(value);
@@ -36,7 +37,8 @@ void check_sizes(const PaddedBatch& padded) {
 
 }  // namespace
 
-RaggedBatch make_ragged(const PaddedBatch& padded, std::int64_t first_column, std::int64_t last_column) {
+RaggedBatch make_ragged(const PaddedBatch& padded, std::int64_t first_column,
+                        std::int64_t last_column) {
   check_sizes(padded);
   RaggedBatch ragged;
   for (std::int64_t row = 0; row < padded.batch; ++row) {
@@ -47,10 +49,13 @@ RaggedBatch make_ragged(const PaddedBatch& padded, std::int64_t first_column, st
       if (padded.embeddings.empty()) {
         ragged.tokens.push_back(narrow("token id", padded.tokens[source]));
       } else {
-        const auto begin = padded.embeddings.begin() + static_cast<std::ptrdiff_t>(source) * padded.hidden;
+        const auto begin =
+            padded.embeddings.begin() + static_cast<std::ptrdiff_t>(source) * padded.hidden;
         ragged.embeddings.insert(ragged.embeddings.end(), begin, begin + padded.hidden);
       }
-      ragged.positions.push_back(narrow("position", padded.positions.empty() ? column : padded.positions[source]));
+      ragged.positions.push_back(
+          narrow("position", padded.positions.empty() ? column : padded.positions[source]));
+      ragged.columns.push_back(narrow("column", column));
       ragged.source_rows.push_back(static_cast<std::int64_t>(source));
       ++rows;
     }

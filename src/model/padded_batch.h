@@ -18,7 +18,7 @@ struct PaddedBatch {
   std::int64_t hidden = 0;
   std::span<const std::int64_t> tokens;
   std::span<const float> embeddings;
-  std::span<const std::int64_t> mask;       // 1: a real token
+  std::span<const std::int64_t> mask;  // 1: a real token
   std::span<const std::int64_t> positions;
 };
 
@@ -27,6 +27,7 @@ struct RaggedBatch {
   std::vector<std::int32_t> tokens;
   std::vector<float> embeddings;
   std::vector<std::int32_t> positions;
+  std::vector<std::int32_t> columns;      // [rows]: of the padded row
   std::vector<std::int64_t> row_counts;   // [batch]: rows of each sequence
   std::vector<std::int64_t> source_rows;  // [rows]: index batch_row * length + column
 };

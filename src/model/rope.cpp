@@ -11,7 +11,8 @@ namespace linnet {
 RopeTable make_rope_table(const ModelConfig& config) {
   if (config.rope.type != "default") {
     fail(ErrorCode::unsupported,
-         fmt::format("rope type \"{}\" is not supported; Linnet knows \"default\"", config.rope.type));
+         fmt::format("rope type \"{}\" is not supported; Linnet knows \"default\"",
+                     config.rope.type));
   }
   RopeTable table;
   for (std::int64_t i = 0; i < config.head_dim / 2; ++i) {

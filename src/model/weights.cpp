@@ -26,15 +26,19 @@ std::string file_name_of(const std::string& prefix, const std::string& slot) {
   return slot.starts_with("lm_head.") ? slot : prefix + slot;
 }
 
-void append_list(std::string& message, std::string_view title, const std::vector<std::string>& items) {
+void append_list(std::string& message, std::string_view title,
+                 const std::vector<std::string>& items) {
   if (items.empty()) return;
   message += fmt::format("\n  {} {}:", items.size(), title);
-  for (std::size_t i = 0; i < std::min(items.size(), kNamesShown); ++i) message += "\n    " + items[i];
-  if (items.size() > kNamesShown) message += fmt::format("\n    and {} more", items.size() - kNamesShown);
+  for (std::size_t i = 0; i < std::min(items.size(), kNamesShown); ++i)
+    message += "\n    " + items[i];
+  if (items.size() > kNamesShown)
+    message += fmt::format("\n    and {} more", items.size() - kNamesShown);
 }
 
 // The tensors as the files have them.
-std::vector<Tensor> find_tensors(const ModelFiles& files, const Program& program, LoadReport& report) {
+std::vector<Tensor> find_tensors(const ModelFiles& files, const Program& program,
+                                 LoadReport& report) {
   const std::string prefix = find_prefix(files);
   std::vector<Tensor> tensors;
   std::vector<std::string> missing, misshapen;
@@ -67,9 +71,18 @@ std::vector<Tensor> find_tensors(const ModelFiles& files, const Program& program
 
 bool decodes_to_float(DType dtype) {
   switch (dtype) {
-    case DType::i8: case DType::u8: case DType::i16: case DType::u16: case DType::i32:
-    case DType::u32: case DType::i64: case DType::u64: case DType::boolean: return false;
-    default: return true;
+    case DType::i8:
+    case DType::u8:
+    case DType::i16:
+    case DType::u16:
+    case DType::i32:
+    case DType::u32:
+    case DType::i64:
+    case DType::u64:
+    case DType::boolean:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -101,9 +114,9 @@ LoadedWeights load_weights(const ModelFiles& files, const Program& program, Thre
   for (std::size_t i = 0; i < loaded.tensors.size(); ++i) {
     const Tensor& tensor = loaded.tensors[i];
     if (!decodes_to_float(tensor.dtype())) {
-      fail(ErrorCode::unsupported, fmt::format("{}: tensor {} is of type {}, which holds no weights",
-                                               files.path.string(), program.weights[i].name,
-                                               dtype_name(tensor.dtype())));
+      fail(ErrorCode::unsupported,
+           fmt::format("{}: tensor {} is of type {}, which holds no weights", files.path.string(),
+                       program.weights[i].name, dtype_name(tensor.dtype())));
     }
     if (!usable_in_place(tensor)) {
       decoded_bytes += static_cast<std::uint64_t>(tensor.elements()) * sizeof(float);
@@ -118,7 +131,8 @@ LoadedWeights load_weights(const ModelFiles& files, const Program& program, Thre
       loaded.report.memory_bytes += tensor.bytes().size();
     }
     if (options.on_progress) {
-      options.on_progress(static_cast<double>(file_bytes) / static_cast<double>(loaded.report.file_bytes));
+      options.on_progress(static_cast<double>(file_bytes) /
+                          static_cast<double>(loaded.report.file_bytes));
     }
   }
   loaded.report.seconds = seconds_since(start);

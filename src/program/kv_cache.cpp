@@ -13,6 +13,7 @@ void KvCache::reserve(std::int64_t count) {
   while (static_cast<std::int64_t>(blocks_.size()) < blocks) {
     blocks_.emplace_back(static_cast<std::uint64_t>(bytes_per_block()), MemoryAccount::cache());
   }
+  columns_.resize(static_cast<std::size_t>(length_ + count));
 }
 
 void KvCache::truncate(std::int64_t length) {

@@ -21,6 +21,12 @@ class KvCache {
   // Makes room for `count` more positions; they count only after commit().
   void reserve(std::int64_t count);
   void commit(std::int64_t count) { length_ += count; }
+
+  // The column that a position had in the caller's padded row: where masked columns were left out,
+  // sliding windows still count them. Without holes column = position.
+  std::int32_t& column(std::int64_t position) {
+    return columns_[static_cast<std::size_t>(position)];
+  }
   // Forgets everything from `length` on.
   void truncate(std::int64_t length);
 
@@ -37,6 +43,7 @@ class KvCache {
   std::int64_t layers_;
   std::int64_t kv_width_;
   std::int64_t length_ = 0;
+  std::vector<std::int32_t> columns_;
   std::vector<Buffer> blocks_;  // each [layers, 2, kBlockPositions, kv_width]
 };
 

@@ -30,7 +30,8 @@ struct Checker {
     return program.weights[static_cast<std::size_t>(step.weights[i])].shape;
   }
   void require(bool condition, std::string_view what) const {
-    LINNET_CHECK(condition, fmt::format("step {} -> {}: {}", op_info(step.op).name, output().name, what));
+    LINNET_CHECK(condition,
+                 fmt::format("step {} -> {}: {}", op_info(step.op).name, output().name, what));
   }
 
   void check_shapes() const {
@@ -43,7 +44,8 @@ struct Checker {
         return require_like_input();
       case Op::linear:
         require(weight(0) == Shape{output().width, input(0).width}, "matrix does not fit");
-        if (step.weights[1] != kNone) require(weight(1) == Shape{output().width}, "bias does not fit");
+        if (step.weights[1] != kNone)
+          require(weight(1) == Shape{output().width}, "bias does not fit");
         return;
       case Op::rope:
         require(input(0).width == step.heads * step.head_dim, "heads do not fit");
@@ -70,7 +72,8 @@ struct Checker {
   }
 
   const RopeTable& table() const {
-    require(step.rope >= 0 && static_cast<std::size_t>(step.rope) < program.ropes.size(), "no table");
+    require(step.rope >= 0 && static_cast<std::size_t>(step.rope) < program.ropes.size(),
+            "no table");
     return program.ropes[static_cast<std::size_t>(step.rope)];
   }
   void require_like_input() const {
@@ -109,18 +112,21 @@ void check_program(const Program& program) {
   std::vector<bool> written(program.values.size(), false);
   for (const Step& step : program.steps) {
     const OpInfo& info = op_info(step.op);
-    LINNET_CHECK(step.inputs.size() == static_cast<std::size_t>(info.inputs), std::string(info.name));
+    LINNET_CHECK(step.inputs.size() == static_cast<std::size_t>(info.inputs),
+                 std::string(info.name));
     for (const ValueId id : step.inputs) {
       LINNET_CHECK(in_range(id, written.size()) && written[static_cast<std::size_t>(id)],
                    fmt::format("{} reads a value that nothing wrote", info.name));
     }
-    LINNET_CHECK(in_range(step.output, written.size()) && !written[static_cast<std::size_t>(step.output)],
-                 fmt::format("{} writes a value twice, or none", info.name));
+    LINNET_CHECK(
+        in_range(step.output, written.size()) && !written[static_cast<std::size_t>(step.output)],
+        fmt::format("{} writes a value twice, or none", info.name));
     check_weights(program, step, info);
     Checker{program, step}.check_shapes();
     written[static_cast<std::size_t>(step.output)] = true;
   }
-  LINNET_CHECK(in_range(program.output, written.size()) && written[static_cast<std::size_t>(program.output)]);
+  LINNET_CHECK(in_range(program.output, written.size()) &&
+               written[static_cast<std::size_t>(program.output)]);
 }
 
 std::string program_text(const Program& program) {

@@ -62,7 +62,8 @@ struct RopeTable {
 // cos and sin of every pair at `position`, [head_dim / 2] each: angles in f64, rounded once to f32.
 void rotation(const RopeTable& table, std::int64_t position, float* cosine, float* sine);
 // Turns one head: out[i] and out[i + half] from x[i] and x[i + half].
-void rotate_head(const float* x, const float* cosine, const float* sine, std::int64_t half, float* out);
+void rotate_head(const float* x, const float* cosine, const float* sine, std::int64_t half,
+                 float* out);
 
 // Only the fields of the step's own kind have a meaning.
 struct Step {
@@ -72,14 +73,14 @@ struct Step {
   ValueId output = kNone;
   std::array<WeightId, 2> weights = {kNone, kNone};
 
-  float epsilon = 0;                          // rms_norm
-  Activation activation = Activation::silu;   // gated_activation
-  std::int32_t rope = 0;                      // rope: index into Program::ropes
-  std::int64_t heads = 0;                     // rope, attention: heads of the (first) input
-  std::int64_t kv_heads = 0;                  // attention
-  std::int64_t head_dim = 0;                  // rope, attention
-  float scale = 1;                            // attention: scores are multiplied by it
-  std::int64_t window = 0;                    // attention: keys seen, this row's among them; 0: all
+  float epsilon = 0;                         // rms_norm
+  Activation activation = Activation::silu;  // gated_activation
+  std::int32_t rope = 0;                     // rope: index into Program::ropes
+  std::int64_t heads = 0;                    // rope, attention: heads of the (first) input
+  std::int64_t kv_heads = 0;                 // attention
+  std::int64_t head_dim = 0;                 // rope, attention
+  float scale = 1;                           // attention: scores are multiplied by it
+  std::int64_t window = 0;                   // attention: keys seen, this row's among them; 0: all
 };
 
 struct Program {
@@ -90,8 +91,8 @@ struct Program {
   ValueId output = kNone;
   std::int64_t vocab = 0;
   std::int64_t hidden = 0;
-  std::int64_t layers = 0;     // attention steps, each with a cache of its own
-  std::int64_t kv_width = 0;   // kv_heads * head_dim
+  std::int64_t layers = 0;    // attention steps, each with a cache of its own
+  std::int64_t kv_width = 0;  // kv_heads * head_dim
   std::int64_t heads = 0;
 
   ValueId add_value(std::string name, std::int64_t width, RowCount rows = RowCount::all);

@@ -25,7 +25,8 @@ void check_ids(std::span<const std::int32_t> tokens, std::int64_t vocab) {
   for (std::size_t row = 0; row < tokens.size(); ++row) {
     if (tokens[row] < 0 || tokens[row] >= vocab) {
       fail(ErrorCode::invalid_argument,
-           fmt::format("token id {} in row {} is outside of the vocabulary of {}", tokens[row], row, vocab));
+           fmt::format("token id {} in row {} is outside of the vocabulary of {}", tokens[row], row,
+                       vocab));
     }
   }
 }
@@ -34,7 +35,8 @@ void check_batch(const Batch& batch, const Program& program) {
   const std::int64_t rows = batch.rows();
   const auto require_count = [](std::string_view what, std::int64_t got, std::int64_t wanted) {
     if (got != wanted) {
-      fail(ErrorCode::invalid_argument, fmt::format("{}: expected {}, found {}", what, wanted, got));
+      fail(ErrorCode::invalid_argument,
+           fmt::format("{}: expected {}, found {}", what, wanted, got));
     }
   };
   if (batch.embeddings.empty()) {
@@ -44,6 +46,9 @@ void check_batch(const Batch& batch, const Program& program) {
     require_count("tokens beside embeddings", static_cast<std::int64_t>(batch.tokens.size()), 0);
     require_count("numbers in the embeddings", static_cast<std::int64_t>(batch.embeddings.size()),
                   rows * program.hidden);
+  }
+  if (!batch.columns.empty()) {
+    require_count("columns of the batch", static_cast<std::int64_t>(batch.columns.size()), rows);
   }
   std::int64_t sequence_rows = 0;
   for (const SequenceRows& sequence : batch.sequences) {

@@ -26,6 +26,7 @@ struct Batch {
   std::span<const std::int32_t> tokens;     // [rows]
   std::span<const float> embeddings;        // [rows, hidden]
   std::span<const std::int32_t> positions;  // [rows]: for the rotation; the order of rows is causal
+  std::span<const std::int32_t> columns;    // [rows]: see KvCache::column; empty: no holes
   std::span<const SequenceRows> sequences;  // their rows add up to all rows
   std::span<const std::int32_t> selected;   // indices of the rows whose output is wanted
   std::span<const float> head_mask;         // [layers, heads] factors on attention, or empty

@@ -17,12 +17,14 @@ class LinearStrip {
   LinearStrip(const Tensor& matrix, std::int64_t first, std::int64_t count)
       : width_(matrix.dim(1)), first_(first), count_(count) {
     const auto* bytes = matrix.bytes().data() + first * matrix.row_bytes();
-    if (matrix.dtype() == DType::f32 && reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) == 0) {
+    if (matrix.dtype() == DType::f32 &&
+        reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) == 0) {
       rows_ = reinterpret_cast<const float*>(bytes);
       return;
     }
     decoded_.resize(static_cast<std::size_t>(count * width_));
-    for (std::int64_t i = 0; i < count; ++i) matrix.decode_row(first + i, &decoded_[static_cast<std::size_t>(i * width_)]);
+    for (std::int64_t i = 0; i < count; ++i)
+      matrix.decode_row(first + i, &decoded_[static_cast<std::size_t>(i * width_)]);
     rows_ = decoded_.data();
   }
 
@@ -33,14 +35,19 @@ class LinearStrip {
     for (std::int64_t i = 0; i < count_; i += 4) {
       const std::int64_t weights = std::min<std::int64_t>(4, count_ - i);
       for (std::int64_t row = 0; row < row_count; row += 2) {
-        const DotTile tile{rows_ + i * width_, weights, x + row * width_,
-                           std::min<std::int64_t>(2, row_count - row), width_, width_};
+        const DotTile tile{rows_ + i * width_,
+                           weights,
+                           x + row * width_,
+                           std::min<std::int64_t>(2, row_count - row),
+                           width_,
+                           width_};
         dot_tile(tile, out + row * out_width + first_ + i, out_width);
       }
     }
     if (bias == nullptr) return;
     for (std::int64_t row = 0; row < row_count; ++row) {
-      for (std::int64_t i = 0; i < count_; ++i) out[row * out_width + first_ + i] += bias[first_ + i];
+      for (std::int64_t i = 0; i < count_; ++i)
+        out[row * out_width + first_ + i] += bias[first_ + i];
     }
   }
 
@@ -65,7 +72,10 @@ ReferenceRun::ReferenceRun(const Program& program, const std::vector<Tensor>& we
   places_.reserve(static_cast<std::size_t>(batch.rows()));
   for (const SequenceRows& sequence : batch.sequences) {
     for (std::int64_t i = 0; i < sequence.rows; ++i) {
-      places_.push_back({sequence.cache, sequence.cache->length() + i});
+      const std::int64_t index = sequence.cache->length() + i;
+      sequence.cache->column(index) =
+          batch.columns.empty() ? static_cast<std::int32_t>(index) : batch.columns[places_.size()];
+      places_.push_back({sequence.cache, index});
     }
   }
 }
@@ -73,14 +83,30 @@ ReferenceRun::ReferenceRun(const Program& program, const std::vector<Tensor>& we
 void ReferenceRun::execute(const Step& step) {
   allocate(step.output);
   switch (step.op) {
-    case Op::embed: embed(step); break;
-    case Op::rms_norm: rms_norm(step); break;
-    case Op::linear: linear(step); break;
-    case Op::rope: rope(step); break;
-    case Op::attention: attention(step); break;
-    case Op::gated_activation: gated_activation(step); break;
-    case Op::add: add(step); break;
-    case Op::select_rows: select_rows(step); break;
+    case Op::embed:
+      embed(step);
+      break;
+    case Op::rms_norm:
+      rms_norm(step);
+      break;
+    case Op::linear:
+      linear(step);
+      break;
+    case Op::rope:
+      rope(step);
+      break;
+    case Op::attention:
+      attention(step);
+      break;
+    case Op::gated_activation:
+      gated_activation(step);
+      break;
+    case Op::add:
+      add(step);
+      break;
+    case Op::select_rows:
+      select_rows(step);
+      break;
   }
   if (options_.on_value) options_.on_value(step, value(step.output), width(step.output));
 }
@@ -182,7 +208,8 @@ void ReferenceRun::attention(const Step& step) {
   // One piece: one row and one key/value head with all its query heads.
   pool_.parallel_for(batch_.rows() * step.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> scores;
-    for (std::int64_t i = begin; i < end; ++i) attend(step, i / step.kv_heads, i % step.kv_heads, scores);
+    for (std::int64_t i = begin; i < end; ++i)
+      attend(step, i / step.kv_heads, i % step.kv_heads, scores);
   });
 }
 
@@ -198,11 +225,18 @@ void ReferenceRun::append_to_cache(const Step& step) {
   }
 }
 
+std::int64_t ReferenceRun::first_in_window(const RowPlace& place, std::int64_t window) {
+  std::int64_t first = place.index;
+  const std::int64_t oldest = place.cache->column(place.index) - window + 1;
+  while (first > 0 && place.cache->column(first - 1) >= oldest) --first;
+  return first;
+}
+
 void ReferenceRun::attend(const Step& step, std::int64_t row, std::int64_t kv_head,
                           std::vector<float>& scores) {
   const RowPlace& place = places_[static_cast<std::size_t>(row)];
   const std::int64_t context = place.index + 1;
-  const std::int64_t first = step.window > 0 ? std::max<std::int64_t>(0, context - step.window) : 0;
+  const std::int64_t first = step.window > 0 ? first_in_window(place, step.window) : 0;
   const std::int64_t group = step.heads / step.kv_heads, dim = step.head_dim;
   for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
     const float* query = value(step.inputs[0]).data() + (row * step.heads + head) * dim;
@@ -250,7 +284,8 @@ void ReferenceRun::select_rows(const Step& step) {
   const std::span<float> out = value(step.output);
   const std::int64_t columns = width(step.output);
   for (std::size_t i = 0; i < batch_.selected.size(); ++i) {
-    std::copy_n(x + batch_.selected[i] * columns, columns, out.data() + static_cast<std::int64_t>(i) * columns);
+    std::copy_n(x + batch_.selected[i] * columns, columns,
+                out.data() + static_cast<std::int64_t>(i) * columns);
   }
 }
 

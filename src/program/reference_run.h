@@ -28,7 +28,9 @@ class ReferenceRun {
   };
 
   std::int64_t row_count(ValueId id) const;
-  std::int64_t width(ValueId id) const { return program_.values[static_cast<std::size_t>(id)].width; }
+  std::int64_t width(ValueId id) const {
+    return program_.values[static_cast<std::size_t>(id)].width;
+  }
   const Tensor& weight(const Step& step, int i) const;
   void allocate(ValueId id);
 
@@ -38,6 +40,8 @@ class ReferenceRun {
   void rope(const Step& step);
   void attention(const Step& step);
   void append_to_cache(const Step& step);
+  // The oldest position that a row still sees; its own is the last of `window` columns.
+  static std::int64_t first_in_window(const RowPlace& place, std::int64_t window);
   void attend(const Step& step, std::int64_t row, std::int64_t kv_head, std::vector<float>& scores);
   void gated_activation(const Step& step);
   void add(const Step& step);

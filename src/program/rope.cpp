@@ -10,7 +10,8 @@ void rotation(const RopeTable& table, std::int64_t position, float* cosine, floa
   }
 }
 
-void rotate_head(const float* x, const float* cosine, const float* sine, std::int64_t half, float* out) {
+void rotate_head(const float* x, const float* cosine, const float* sine, std::int64_t half,
+                 float* out) {
   for (std::int64_t i = 0; i < half; ++i) {
     const float a = x[i], b = x[i + half];
     out[i] = a * cosine[i] - b * sine[i];

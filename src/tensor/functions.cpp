@@ -177,6 +177,11 @@ void softmax(float* values, std::int64_t count) {
 
 namespace {
 
+float silu(float x) {
+  // Below -88 e^-x leaves the range of f32, so the quotient is zero.
+  return x < -88.0f ? -0.0f : x / (1.0f + exp_f32(-x));
+}
+
 float tanh_f32(float x) {
   if (x > 10.0f) return 1.0f;
   if (x < -10.0f) return -1.0f;
@@ -194,7 +199,7 @@ float tanh_f32(float x) {
 float activate(Activation activation, float x) {
   switch (activation) {
     case Activation::silu:
-      return x / (1.0f + exp_f32(-x));
+      return silu(x);
     case Activation::gelu:
       return static_cast<float>(0.5 * x * (1.0 + std::erf(x * 0.70710678118654752)));
     case Activation::gelu_tanh: {
@@ -210,9 +215,7 @@ float activate(Activation activation, float x) {
 void gated_activation(Activation activation, const float* gate, const float* up, float* out,
                       std::int64_t count) {
   if (activation == Activation::silu) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      out[i] = gate[i] / (1.0f + exp_f32(-gate[i])) * up[i];
-    }
+    for (std::int64_t i = 0; i < count; ++i) out[i] = silu(gate[i]) * up[i];
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) out[i] = activate(activation, gate[i]) * up[i];

@@ -43,11 +43,12 @@ TEST_CASE("what is written reads back") {
 
 TEST_CASE("hostile JSON is refused with the place and the reason") {
   CHECK(fault_of(R"({"a": 1, "a": 2})").find("\"a\" stands twice") != std::string::npos);
-  CHECK(fault_of(std::string(200, '[') + std::string(200, ']')).find("deeper than 128") != std::string::npos);
+  CHECK(fault_of(std::string(200, '[') + std::string(200, ']')).find("deeper than 128") !=
+        std::string::npos);
   CHECK(fault_of(std::string(1000000, '[')).find("deeper than 128") != std::string::npos);
   for (const std::string text :
-       {"", "{", "[1,]", "{\"a\" 1}", "nul", "1 2", "\"\xFF\"", "\"\\ud800\"", "1e999", "NaN", "'a'",
-        "\"a\nb\"", "\xEF\xBB\xBF", "[1] //c", "{\"a\":1,}"}) {
+       {"", "{", "[1,]", "{\"a\" 1}", "nul", "1 2", "\"\xFF\"", "\"\\ud800\"", "1e999", "NaN",
+        "'a'", "\"a\nb\"", "\xEF\xBB\xBF", "[1] //c", "{\"a\":1,}"}) {
     CHECK_MESSAGE(fault_of(text).starts_with("body: not valid JSON at byte"), text);
   }
 }
@@ -57,7 +58,8 @@ TEST_CASE("getters check type and range and name the field") {
   CHECK(value.at("whole").as_int() == 2);
   CHECK_THROWS_WITH_AS(value.at("x").as_int("x"), "x: expected an integer, found 2.5", Error);
   CHECK_THROWS_WITH_AS(value.at("s").as_int("s"), "s: expected an integer, found a string", Error);
-  CHECK_THROWS_WITH_AS(value.at("n").as_int_in(0, 100, "n"), "n: 3000000000 is outside of 0 to 100", Error);
+  CHECK_THROWS_WITH_AS(value.at("n").as_int_in(0, 100, "n"), "n: 3000000000 is outside of 0 to 100",
+                       Error);
   CHECK_THROWS_WITH_AS(value.at("gone"), "field \"gone\" is missing", Error);
   CHECK(value.find("gone") == nullptr);
 }
@@ -68,7 +70,8 @@ TEST_CASE("unsigned numbers above the signed range become doubles") {
 }
 
 TEST_CASE("text that is not UTF-8 is written with replacement characters") {
-  CHECK(json_quote("a\xC0\x80z\xE6\x97") == "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\"");
+  CHECK(json_quote("a\xC0\x80z\xE6\x97") ==
+        "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\"");
   CHECK(json_quote("\xED\xA0\x80") == "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
   CHECK(json_quote("\xF0\x9F\x98\x80", true) == "\"\\ud83d\\ude00\"");
 }

@@ -4,9 +4,9 @@
 
 #include <stdexcept>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/memory_account.h"
-#include "base/error.h"
 
 using namespace linnet;
 
@@ -38,7 +38,8 @@ TEST_CASE("a span ends in stop, or in exception when it was left by one") {
     throw std::runtime_error("x");
   } catch (const std::runtime_error&) {
   }
-  CHECK(names == std::vector<std::string>{"eval.start", "eval.stop", "eval.start", "eval.exception"});
+  CHECK(names ==
+        std::vector<std::string>{"eval.start", "eval.stop", "eval.start", "eval.exception"});
 }
 
 TEST_CASE("buffers are charged to their account while they live") {

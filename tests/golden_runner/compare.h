@@ -24,6 +24,7 @@ std::optional<std::string> difference(std::span<const float> got, std::span<cons
 
 // The array that `field` of inputs or expected names; nothing when the case has no such field.
 std::optional<linnet::Tensor> find_array(const linnet::Json& test_case, std::string_view part,
-                                         std::string_view field, const linnet::SafetensorsFile& arrays);
+                                         std::string_view field,
+                                         const linnet::SafetensorsFile& arrays);
 
 }  // namespace golden

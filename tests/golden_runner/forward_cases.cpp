@@ -44,8 +44,10 @@ std::string config_of(const Json& head, const Json& test_case) {
 // What one case computes, laid out like the golden arrays: padding stays 0.
 class ForwardRun {
  public:
-  explicit ForwardRun(const CaseContext& context, std::shared_ptr<const Model> model)
-      : context_(context), model_(std::move(model)) {
+  ForwardRun(const CaseContext& context, fs::path path)
+      : context_(context),
+        path_(std::move(path)),
+        model_(open_model(path_, config_of(context.head, context.test_case))) {
     read_inputs();
     std::int64_t first = 0;
     for (const std::int64_t columns : chunks()) {
@@ -57,8 +59,8 @@ class ForwardRun {
   void compare_all() {
     for (const auto& [field, entry] : context_.test_case.at("expected").as_object()) {
       const std::string name = context_.name() + "/" + field;
-      if (field == "logits_all_bf16") continue;  // for information only
-      if (field == "logits_f64") continue;       // with logits
+      if (field.starts_with("logits_all_")) continue;  // lower precision, for information only
+      if (field == "logits_f64") continue;             // with logits
       const std::vector<float>* got = result(field);
       if (got == nullptr) {
         context_.report.skip(name, "output \"" + field + "\" is not built yet");
@@ -116,7 +118,8 @@ class ForwardRun {
     std::vector<linnet::SequenceRows> list;
     if (documents() > 0) {
       const Json::Array& lengths = option("document_lengths")->as_array();
-      for (std::size_t i = 0; i < lengths.size(); ++i) list.push_back({&caches_[i], lengths[i].as_int()});
+      for (std::size_t i = 0; i < lengths.size(); ++i)
+        list.push_back({&caches_[i], lengths[i].as_int()});
       return list;
     }
     for (std::size_t i = 0; i < ragged.row_counts.size(); ++i) {
@@ -134,6 +137,7 @@ class ForwardRun {
     batch.tokens = ragged.tokens;
     batch.embeddings = ragged.embeddings;
     batch.positions = ragged.positions;
+    batch.columns = ragged.columns;
     batch.sequences = lists;
     batch.selected = selected;
     batch.head_mask = head_mask_;
@@ -142,9 +146,12 @@ class ForwardRun {
       keep_value(step, rows, width, ragged);
     };
     options.on_attention = [&](const Step& step, std::int64_t row, std::int64_t head,
-                               std::span<const float> p) { keep_attention(step, row, head, p, ragged); };
+                               std::span<const float> p) {
+      keep_attention(step, row, head, p, ragged);
+    };
     const std::vector<float> output = model_->run(batch, options);
-    scatter(results_["logits"], output, static_cast<std::int64_t>(output.size() / selected.size()), ragged, 0, 1);
+    scatter(results_["logits"], output, static_cast<std::int64_t>(output.size() / selected.size()),
+            ragged, 0, 1);
   }
 
   // Puts ragged rows to their places in plane `plane` of [planes, batch, length, width].
@@ -164,7 +171,10 @@ class ForwardRun {
     const std::string& name = program.values[static_cast<std::size_t>(step.output)].name;
     const std::int64_t layers = model_->config().layers, planes = layers + 1;
     if (name == "embedding") scatter(results_["hidden_states"], rows, width, ragged, 0, planes);
-    if (name == "normed") scatter(results_["hidden_states"], rows, width, ragged, layers, planes);
+    if (name == "normed") {
+      scatter(results_["hidden_states"], rows, width, ragged, layers, planes);
+      scatter(results_["last_hidden_state"], rows, width, ragged, 0, 1);
+    }
     if (step.op != Op::add || !name.ends_with(".output")) return;
     if (step.layer + 1 < layers) {
       scatter(results_["hidden_states"], rows, width, ragged, step.layer + 1, planes);
@@ -174,16 +184,18 @@ class ForwardRun {
   }
 
   // [layers, batch, heads, query, key]; the keys of a sequence are its unmasked columns in order.
-  void keep_attention(const Step& step, std::int64_t row, std::int64_t head, std::span<const float> p,
-                      const linnet::RaggedBatch& ragged) {
+  void keep_attention(const Step& step, std::int64_t row, std::int64_t head,
+                      std::span<const float> p, const linnet::RaggedBatch& ragged) {
     const std::lock_guard lock(mutex_);
     const auto& config = model_->config();
     std::vector<float>& out = results_["attentions"];
     const std::int64_t length = padded_.length;
-    out.resize(static_cast<std::size_t>(config.layers * padded_.batch * config.heads * length * length));
+    out.resize(
+        static_cast<std::size_t>(config.layers * padded_.batch * config.heads * length * length));
     const std::int64_t source = ragged.source_rows[static_cast<std::size_t>(row)];
     const std::int64_t batch_row = source / length, query = source % length;
-    const auto place = ((step.layer * padded_.batch + batch_row) * config.heads + head) * length + query;
+    const auto place =
+        ((step.layer * padded_.batch + batch_row) * config.heads + head) * length + query;
     std::size_t key = 0;
     for (std::int64_t column = 0; column < length && key < p.size(); ++column) {
       const auto cell = static_cast<std::size_t>(batch_row * length + column);
@@ -210,17 +222,27 @@ class ForwardRun {
 
   const std::vector<float>* result(const std::string& field) {
     if (field == "cache_keys" || field == "cache_values") read_cache(field);
-    if (field == "last_hidden_state") {
-      results_[field] = results_["logits"];
-    }
+    if (field.starts_with("weight.")) results_[field] = weight_rows(field.substr(7));
     const auto found = results_.find(field);
     return found != results_.end() ? &found->second : nullptr;
+  }
+
+  // A tensor as it was loaded, or as many of its first rows as are expected.
+  std::vector<float> weight_rows(std::string name) const {
+    constexpr std::string_view kFirstRows = ".first_rows";
+    const auto expected =
+        find_array(context_.test_case, "expected", "weight." + name, context_.arrays);
+    if (name.ends_with(kFirstRows)) name.resize(name.size() - kFirstRows.size());
+    std::vector<float> values = linnet::open_model_files(path_).tensor(name).to_floats();
+    values.resize(std::min(values.size(), static_cast<std::size_t>(expected->elements())));
+    return values;
   }
 
   std::vector<float> kept_rows(std::vector<float> logits) const {
     const Json* keep = option("logits_to_keep");
     if (keep == nullptr) return logits;
-    const std::int64_t width = static_cast<std::int64_t>(logits.size()) / (padded_.batch * padded_.length);
+    const std::int64_t width =
+        static_cast<std::int64_t>(logits.size()) / (padded_.batch * padded_.length);
     std::vector<float> kept;
     for (std::int64_t row = 0; row < padded_.batch; ++row) {
       const auto end = logits.begin() + (row + 1) * padded_.length * width;
@@ -229,7 +251,8 @@ class ForwardRun {
     return kept;
   }
 
-  std::optional<std::string> compare(const std::string& field, const std::vector<float>& got) const {
+  std::optional<std::string> compare(const std::string& field,
+                                     const std::vector<float>& got) const {
     const Tolerance tolerance = Tolerance::of(context_.head, context_.test_case);
     const auto expected = [&](const std::string& name) {
       return find_array(context_.test_case, "expected", name, context_.arrays);
@@ -245,6 +268,7 @@ class ForwardRun {
   }
 
   const CaseContext& context_;
+  fs::path path_;
   std::shared_ptr<const Model> model_;
   linnet::PaddedBatch padded_;
   std::vector<std::int64_t> tokens_, mask_, positions_;
@@ -263,7 +287,7 @@ bool run_forward_case(const CaseContext& context) {
     const fs::path path = kind == "gguf-forward"
                               ? context.folder / context.test_case.at("file").as_string("file")
                               : context.folder;
-    ForwardRun run(context, open_model(path, config_of(context.head, context.test_case)));
+    ForwardRun run(context, path);
     run.compare_all();
   } catch (const linnet::Error& error) {
     if (error.code() != linnet::ErrorCode::unsupported) throw;

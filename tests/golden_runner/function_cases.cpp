@@ -17,7 +17,8 @@ Tensor input(const CaseContext& context, std::string_view field) {
 
 void compare(const CaseContext& context, std::string_view field, std::span<const float> got) {
   const Tensor expected = find_array(context.test_case, "expected", field, context.arrays).value();
-  const auto fault = difference(got, expected.to_floats(), Tolerance::of(context.head, context.test_case));
+  const auto fault =
+      difference(got, expected.to_floats(), Tolerance::of(context.head, context.test_case));
   const std::string name = context.name() + "/" + std::string(field);
   fault ? context.report.fail(name, *fault) : context.report.pass(name);
 }
@@ -72,7 +73,8 @@ void run_rope(const CaseContext& context) {
   const std::int64_t dim = context.test_case.at("head_dim").as_int("head_dim");
   linnet::RopeTable table;
   for (std::int64_t i = 0; i < dim / 2; ++i) {
-    table.inverse_frequency.push_back(std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(dim)));
+    table.inverse_frequency.push_back(
+        std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(dim)));
   }
   const auto positions = input(context, "positions").to_ints();
   compare(context, "q_rotated", rotate_all(input(context, "q"), table, positions));

@@ -40,13 +40,16 @@ int Report::finish() const {
 }
 
 fs::path find_shared(const fs::path& folder, const std::string& relative) {
-  for (fs::path above = fs::absolute(folder); above.has_relative_path(); above = above.parent_path()) {
+  for (fs::path above = fs::absolute(folder); above.has_relative_path();
+       above = above.parent_path()) {
     if (fs::exists(above / relative)) return above / relative;
   }
-  if (const char* shared = std::getenv("LINNET_SHARED"); shared && fs::exists(fs::path(shared) / relative)) {
+  if (const char* shared = std::getenv("LINNET_SHARED");
+      shared && fs::exists(fs::path(shared) / relative)) {
     return fs::path(shared) / relative;
   }
-  if (fs::exists(fs::path(LINNET_SHARED_DIR) / relative)) return fs::path(LINNET_SHARED_DIR) / relative;
+  if (fs::exists(fs::path(LINNET_SHARED_DIR) / relative))
+    return fs::path(LINNET_SHARED_DIR) / relative;
   return {};
 }
 

@@ -26,6 +26,7 @@ bool run_forward_case(const CaseContext& context);   // forward, forward-steps, 
 bool run_function_case(const CaseContext& context);  // activation, rms_norm, softmax, rope
 
 // Checks that a folder's second spelling of its config gives the same model.
-void run_other_spelling(const std::filesystem::path& folder, const linnet::Json& head, Report& report);
+void run_other_spelling(const std::filesystem::path& folder, const linnet::Json& head,
+                        Report& report);
 
 }  // namespace golden

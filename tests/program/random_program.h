@@ -9,15 +9,19 @@
 
 namespace linnet::testing {
 
-inline constexpr std::int64_t kVocab = 50, kHidden = 24, kHeads = 6, kKvHeads = 2, kDim = 10, kFfn = 37;
+inline constexpr std::int64_t kVocab = 50, kHidden = 24, kHeads = 6, kKvHeads = 2, kDim = 10,
+                              kFfn = 37;
 
 class RandomProgram {
  public:
-  explicit RandomProgram(bool rotate_first = true, bool rotate_second = false, std::int64_t window = 0) {
+  explicit RandomProgram(bool rotate_first = true, bool rotate_second = false,
+                         std::int64_t window = 0) {
     Program& p = program_;
-    p.vocab = kVocab, p.hidden = kHidden, p.layers = 2, p.heads = kHeads, p.kv_width = kKvHeads * kDim;
+    p.vocab = kVocab, p.hidden = kHidden, p.layers = 2, p.heads = kHeads,
+    p.kv_width = kKvHeads * kDim;
     RopeTable table;
-    for (int i = 0; i < kDim / 2; ++i) table.inverse_frequency.push_back(std::pow(100.0, -2.0 * i / kDim));
+    for (int i = 0; i < kDim / 2; ++i)
+      table.inverse_frequency.push_back(std::pow(100.0, -2.0 * i / kDim));
     p.ropes.push_back(table);
     const WeightId embedding = p.add_weight("embedding", {kVocab, kHidden});
     ValueId x = emit({.op = Op::embed, .weights = {embedding, kNone}}, kHidden);
@@ -28,8 +32,10 @@ class RandomProgram {
       const ValueId v = linear(normed, kKvHeads * kDim, false);
       if (rotate) q = rope(q, kHeads), k = rope(k, kKvHeads);
       Step step{.op = Op::attention, .layer = layer_, .inputs = {q, k, v}};
-      step.heads = kHeads, step.kv_heads = kKvHeads, step.head_dim = kDim, step.scale = 0.3f, step.window = window;
-      x = emit({.op = Op::add, .inputs = {x, linear(emit(step, kHeads * kDim), kHidden, false)}}, kHidden);
+      step.heads = kHeads, step.kv_heads = kKvHeads, step.head_dim = kDim, step.scale = 0.3f,
+      step.window = window;
+      x = emit({.op = Op::add, .inputs = {x, linear(emit(step, kHeads * kDim), kHidden, false)}},
+               kHidden);
       const ValueId ffn = norm(x);
       const ValueId gate = linear(ffn, kFfn, false), up = linear(ffn, kFfn, false);
       const ValueId gated = emit({.op = Op::gated_activation, .inputs = {gate, up}}, kFfn);
@@ -37,10 +43,13 @@ class RandomProgram {
     }
     Step select{.op = Op::select_rows, .inputs = {x}};
     x = emit(select, kHidden, RowCount::selected);
-    p.output = emit({.op = Op::linear, .inputs = {x}, .weights = {embedding, kNone}}, kVocab, RowCount::selected);
+    p.output = emit({.op = Op::linear, .inputs = {x}, .weights = {embedding, kNone}}, kVocab,
+                    RowCount::selected);
   }
 
-  std::shared_ptr<const Program> program() const { return std::make_shared<const Program>(program_); }
+  std::shared_ptr<const Program> program() const {
+    return std::make_shared<const Program>(program_);
+  }
 
   std::vector<Tensor> weights() const {
     RandomStream stream(7);

@@ -21,14 +21,15 @@ std::vector<std::int32_t> some_tokens(std::uint64_t seed, std::size_t count) {
 }
 
 // Runs one sequence from where its cache stands and returns the logits of every new row.
-std::vector<float> run_all(const ReferenceLane& lane, KvCache& cache, std::span<const std::int32_t> tokens,
-                           const RunOptions& options = {}) {
+std::vector<float> run_all(const ReferenceLane& lane, KvCache& cache,
+                           std::span<const std::int32_t> tokens, const RunOptions& options = {}) {
   std::vector<std::int32_t> positions(tokens.size()), selected(tokens.size());
   std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(cache.length()));
   std::iota(selected.begin(), selected.end(), 0);
   const SequenceRows rows[] = {{&cache, static_cast<std::int64_t>(tokens.size())}};
   Batch batch;
-  batch.tokens = tokens, batch.positions = positions, batch.sequences = rows, batch.selected = selected;
+  batch.tokens = tokens, batch.positions = positions, batch.sequences = rows,
+  batch.selected = selected;
   return lane.run(batch, options);
 }
 
@@ -58,7 +59,8 @@ TEST_CASE("the same bits for any cutting of the sequence") {
 TEST_CASE("the same bits for any number of threads") {
   const auto tokens = some_tokens(2, 70);
   const auto expected = run_alone(RandomProgram().lane(1), tokens);
-  for (const int threads : {2, 3, 5}) CHECK(run_alone(RandomProgram().lane(threads), tokens) == expected);
+  for (const int threads : {2, 3, 5})
+    CHECK(run_alone(RandomProgram().lane(threads), tokens) == expected);
 }
 
 TEST_CASE("the same bits alone and among other sequences") {
@@ -76,9 +78,11 @@ TEST_CASE("the same bits alone and among other sequences") {
     caches.push_back(lane.make_cache());
   }
   std::vector<SequenceRows> rows;
-  for (std::size_t i = 0; i < 32; ++i) rows.push_back({&caches[i], static_cast<std::int64_t>(prompts[i].size())});
+  for (std::size_t i = 0; i < 32; ++i)
+    rows.push_back({&caches[i], static_cast<std::int64_t>(prompts[i].size())});
   Batch batch;
-  batch.tokens = tokens, batch.positions = positions, batch.sequences = rows, batch.selected = selected;
+  batch.tokens = tokens, batch.positions = positions, batch.sequences = rows,
+  batch.selected = selected;
   const auto together = lane.run(batch);
   auto at = together.begin();
   for (const auto& prompt : prompts) {
@@ -111,7 +115,8 @@ TEST_CASE("selected rows come in the order that was asked for") {
   const std::int32_t positions[] = {0, 1, 2, 3, 4, 5}, selected[] = {4, 0, 4};
   const SequenceRows rows[] = {{&cache, 6}};
   Batch batch;
-  batch.tokens = tokens, batch.positions = positions, batch.sequences = rows, batch.selected = selected;
+  batch.tokens = tokens, batch.positions = positions, batch.sequences = rows,
+  batch.selected = selected;
   const auto some = lane.run(batch);
   REQUIRE(some.size() == 3 * kVocab);
   for (int i = 0; i < 3; ++i) {
@@ -122,7 +127,8 @@ TEST_CASE("selected rows come in the order that was asked for") {
 
 TEST_CASE("rotation matters from the second token on, and only there") {
   // One token at position 0 cannot tell rotating layers from others; two can.
-  const ReferenceLane right = RandomProgram(true, false).lane(), wrong = RandomProgram(true, true).lane();
+  const ReferenceLane right = RandomProgram(true, false).lane(),
+                      wrong = RandomProgram(true, true).lane();
   const auto tokens = some_tokens(6, 50);
   const auto a = run_alone(right, tokens), b = run_alone(wrong, tokens);
   CHECK(std::equal(a.begin(), a.begin() + kVocab, b.begin()));
@@ -149,12 +155,14 @@ TEST_CASE("embeddings in place of ids") {
   const ReferenceLane lane = random.lane();
   const auto tokens = some_tokens(8, 5);
   std::vector<float> embeddings(5 * kHidden);
-  for (std::size_t i = 0; i < 5; ++i) random.weights()[0].decode_row(tokens[i], &embeddings[i * kHidden]);
+  for (std::size_t i = 0; i < 5; ++i)
+    random.weights()[0].decode_row(tokens[i], &embeddings[i * kHidden]);
   KvCache cache = lane.make_cache();
   const std::int32_t positions[] = {0, 1, 2, 3, 4}, selected[] = {0, 1, 2, 3, 4};
   const SequenceRows rows[] = {{&cache, 5}};
   Batch batch;
-  batch.embeddings = embeddings, batch.positions = positions, batch.sequences = rows, batch.selected = selected;
+  batch.embeddings = embeddings, batch.positions = positions, batch.sequences = rows,
+  batch.selected = selected;
   CHECK(lane.run(batch) == run_alone(lane, tokens));
 }
 
@@ -163,7 +171,8 @@ TEST_CASE("attention maps are probabilities; a head mask of ones changes nothing
   const auto tokens = some_tokens(9, 8);
   std::atomic<int> calls{0}, wrong{0};
   RunOptions options;
-  options.on_attention = [&](const Step&, std::int64_t row, std::int64_t, std::span<const float> p) {
+  options.on_attention = [&](const Step&, std::int64_t row, std::int64_t,
+                             std::span<const float> p) {
     ++calls;
     const float sum = std::accumulate(p.begin(), p.end(), 0.0f);
     wrong += std::abs(sum - 1) > 1e-5f || static_cast<std::int64_t>(p.size()) != row + 1;
@@ -186,7 +195,8 @@ TEST_CASE("a cancelled run leaves the cache as it was") {
   options.on_value = [&](const Step& step, std::span<const float>, std::int64_t) {
     if (step.op == Op::attention) cancel = true;
   };
-  CHECK_THROWS_WITH_AS(run_all(lane, cache, std::span(tokens).subspan(10), options), "cancelled", Error);
+  CHECK_THROWS_WITH_AS(run_all(lane, cache, std::span(tokens).subspan(10), options), "cancelled",
+                       Error);
   CHECK(cache.length() == 10);
   const auto whole = run_alone(lane, tokens);
   const auto tail = run_all(lane, cache, std::span(tokens).subspan(10));
@@ -226,11 +236,11 @@ TEST_CASE("a program that does not fit together is a bug, not a crash") {
     CHECK_THROWS_AS(check_program(program), std::logic_error);
   };
   CHECK_NOTHROW(check_program(*RandomProgram().program()));
-  broken([](Program& p) { p.steps[1].inputs[0] = 20; });                  // read before written
-  broken([](Program& p) { p.steps[2].output = p.steps[1].output; });      // written twice
-  broken([](Program& p) { p.weights[1].shape = {kHidden + 1}; });         // scale does not fit
-  broken([](Program& p) { p.steps[0].weights[0] = 99; });                 // no such weight
-  broken([](Program& p) { p.kv_width += 1; });                            // cache does not fit
-  broken([](Program& p) { p.output = 1000; });                            // no such value
-  broken([](Program& p) { p.steps[1].inputs.push_back(0); });             // too many inputs
+  broken([](Program& p) { p.steps[1].inputs[0] = 20; });              // read before written
+  broken([](Program& p) { p.steps[2].output = p.steps[1].output; });  // written twice
+  broken([](Program& p) { p.weights[1].shape = {kHidden + 1}; });     // scale does not fit
+  broken([](Program& p) { p.steps[0].weights[0] = 99; });             // no such weight
+  broken([](Program& p) { p.kv_width += 1; });                        // cache does not fit
+  broken([](Program& p) { p.output = 1000; });                        // no such value
+  broken([](Program& p) { p.steps[1].inputs.push_back(0); });         // too many inputs
 }
