@@ -3,6 +3,8 @@
 namespace golden {
 
 // Each is defined in a file of its own; asked in this order.
+extern const Suite kJinjaSuite;
+extern const Suite kWildTemplatesSuite;
 extern const Suite kModelsSuite;
 extern const Suite kCorruptSuite;
 extern const Suite kTokenizerSuite;
@@ -10,6 +12,8 @@ extern const Suite kStreamSuite;
 
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {
+      kJinjaSuite,
+      kWildTemplatesSuite,
       kModelsSuite,
       kCorruptSuite,
       kTokenizerSuite,
