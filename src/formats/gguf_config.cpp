@@ -59,14 +59,16 @@ class ArchitectureKeys {
 };
 
 // The number of key-value heads may be one number, or one per layer when all are equal.
-std::int64_t kv_heads(const ArchitectureKeys& keys, std::int64_t heads) {
+std::int64_t kv_heads(const ArchitectureKeys& keys, const GgufFile& file, std::int64_t heads) {
   const GgufValue* value = keys.find("attention.head_count_kv");
   if (value == nullptr) return heads;
   if (value->type() != GgufType::array) return value->as_int_in(1, kMaxSize);
   const std::vector<std::int64_t> counts = value->as_ints();
   for (const std::int64_t count : counts) {
     if (count != counts[0] || count < 1 || count > kMaxSize) {
-      fail(ErrorCode::unsupported, "attention.head_count_kv differs between layers");
+      fail(ErrorCode::unsupported,
+           fmt::format("{}: attention.head_count_kv must be the same number in all layers",
+                       file.name()));
     }
   }
   return counts.empty() ? heads : counts[0];
@@ -86,7 +88,7 @@ void add_head_sizes(const ArchitectureKeys& keys, const GgufFile& file, Json& co
   }
   config.set("hidden_size", hidden);
   config.set("num_attention_heads", heads);
-  config.set("num_key_value_heads", kv_heads(keys, heads));
+  config.set("num_key_value_heads", kv_heads(keys, file, heads));
   config.set("head_dim", head_dim);
 }
 
