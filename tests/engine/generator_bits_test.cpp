@@ -101,33 +101,39 @@ TEST_CASE("logits after a truncated cache have the bits of a cold run") {
   CHECK(same_bits(warm_logits, std::span(cold_logits).last(warm_logits.size())));
 }
 
+// More threads than cores are slow on a busy machine, so those pairs compute in few calls.
+struct Cut {
+  int threads;
+  std::size_t chunk;
+};
+constexpr Cut kCuts[] = {{1, 1}, {1, 7}, {2, 64}, {2, 5}, {3, 64}, {5, 81}};
+
 TEST_CASE("chunks and threads change no bit") {
   const Ids prompt = join({}, 500, 580);
   KvCache plain = tiny_model(1)->make_cache();
   const auto expected = logits_of(*tiny_model(1), plain, prompt, prompt.size());
-  for (const int threads : {1, 2, 3, 5}) {
-    const auto model = tiny_model(threads);
-    CHECK(model->pool().size() == threads);
-    for (const std::size_t chunk : {1, 7, 64, 81}) {
-      CAPTURE(threads);
-      CAPTURE(chunk);
-      KvCache cache = model->make_cache();
-      CHECK(same_bits(logits_of(*model, cache, prompt, chunk), expected));
-    }
+  for (const Cut& cut : kCuts) {
+    CAPTURE(cut.threads);
+    CAPTURE(cut.chunk);
+    const auto model = tiny_model(cut.threads);
+    CHECK(model->pool().size() == cut.threads);
+    KvCache cache = model->make_cache();
+    CHECK(same_bits(logits_of(*model, cache, prompt, cut.chunk), expected));
   }
 }
 
 TEST_CASE("chunks and threads change no token of a generation") {
   const Ids prompt = join({}, 500, 580);
-  const Ids expected =
-      Generator(tiny_model(1), tiny_tokenizer()).generate(prompt, config_of(true)).ids;
-  for (const int threads : {1, 2, 3, 5}) {
-    for (const std::int64_t rows : {1, 7, 64, 256}) {
-      GenerateOptions options;
-      options.prefill_rows = rows;
-      Generator generator(tiny_model(threads), tiny_tokenizer());
-      CHECK(generator.generate(prompt, config_of(true), options).ids == expected);
-    }
+  GenerationConfig config = config_of(true);
+  config.max_new_tokens = 5;
+  const Ids expected = Generator(tiny_model(1), nullptr).generate(prompt, config).ids;
+  for (const Cut& cut : kCuts) {
+    CAPTURE(cut.threads);
+    CAPTURE(cut.chunk);
+    GenerateOptions options;
+    options.prefill_rows = static_cast<std::int64_t>(cut.chunk);
+    Generator generator(tiny_model(cut.threads), nullptr);
+    CHECK(generator.generate(prompt, config, options).ids == expected);
   }
 }
 

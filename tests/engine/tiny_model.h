@@ -15,7 +15,7 @@ inline const std::filesystem::path& tiny_folder() {
   return folder;
 }
 
-inline std::shared_ptr<const Model> tiny_model(int threads = 2) {
+inline std::shared_ptr<const Model> tiny_model(int threads = 1) {
   static std::map<int, std::shared_ptr<const Model>> models;
   auto& model = models[threads];
   if (!model) {
