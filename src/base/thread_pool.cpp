@@ -66,16 +66,17 @@ void ThreadPool::parallel_for(std::int64_t count, std::int64_t grain, LoopBody b
   body_ = &body;
   count_ = count;
   grain_ = grain;
+  unfinished_.store(static_cast<std::uint32_t>(pieces), std::memory_order_relaxed);
   for (int i = 0; i < size(); ++i) {
     shares_[i].range.store(pack(pieces * i / size(), pieces * (i + 1) / size()),
-                           std::memory_order_relaxed);
+                           std::memory_order_release);
   }
-  working_.store(static_cast<std::uint32_t>(threads_.size()), std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
   run_pieces(0);
-  for (std::uint32_t left = working_.load(std::memory_order_acquire); left != 0;) {
-    left = wait_for_change(working_, left);
+  // Only for pieces that others are at: a worker that never woke is not waited for.
+  for (std::uint32_t left = unfinished_.load(std::memory_order_acquire); left != 0;) {
+    left = wait_for_change(unfinished_, left);
   }
   body_ = nullptr;
   if (failed_.exchange(false)) std::rethrow_exception(std::exchange(error_, nullptr));
@@ -86,17 +87,29 @@ void ThreadPool::worker(int index) {
     seen = wait_for_change(generation_, seen);
     if (stop_.load(std::memory_order_relaxed)) return;
     run_pieces(index);
-    if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
   }
 }
 
 void ThreadPool::run_pieces(int index) {
   std::int64_t piece;
-  while (take_front(shares_[index], piece)) run_piece(piece);
+  std::uint32_t own = 0;
+  while (take_front(shares_[index], piece)) {
+    run_piece(piece);
+    ++own;
+  }
+  finish_pieces(own);
   for (int other = 1; other < size(); ++other) {
     Share& share = shares_[(index + other) % size()];
-    while (take_back(share, piece)) run_piece(piece);
+    while (take_back(share, piece)) {
+      run_piece(piece);
+      finish_pieces(1);
+    }
   }
+}
+
+void ThreadPool::finish_pieces(std::uint32_t count) {
+  if (count == 0) return;
+  if (unfinished_.fetch_sub(count, std::memory_order_acq_rel) == count) unfinished_.notify_one();
 }
 
 bool ThreadPool::take_front(Share& share, std::int64_t& piece) {
@@ -105,7 +118,7 @@ bool ThreadPool::take_front(Share& share, std::int64_t& piece) {
     const std::uint64_t front = range >> 32, back = range & 0xFFFFFFFF;
     if (front >= back) return false;
     piece = static_cast<std::int64_t>(front);
-    if (share.range.compare_exchange_weak(range, pack(front + 1, back),
+    if (share.range.compare_exchange_weak(range, pack(front + 1, back), std::memory_order_acquire,
                                           std::memory_order_relaxed)) {
       return true;
     }
@@ -118,7 +131,7 @@ bool ThreadPool::take_back(Share& share, std::int64_t& piece) {
     const std::uint64_t front = range >> 32, back = range & 0xFFFFFFFF;
     if (front >= back) return false;
     piece = static_cast<std::int64_t>(back - 1);
-    if (share.range.compare_exchange_weak(range, pack(front, back - 1),
+    if (share.range.compare_exchange_weak(range, pack(front, back - 1), std::memory_order_acquire,
                                           std::memory_order_relaxed)) {
       return true;
     }

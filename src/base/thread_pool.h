@@ -55,6 +55,7 @@ class ThreadPool {
 
   void worker(int index);
   void run_pieces(int index);
+  void finish_pieces(std::uint32_t count);
   bool take_front(Share& share, std::int64_t& piece);
   bool take_back(Share& share, std::int64_t& piece);
   void run_piece(std::int64_t piece);
@@ -63,11 +64,13 @@ class ThreadPool {
   std::vector<std::thread> threads_;
   std::mutex loop_mutex_;
 
+  // Written before the shares are filled, read only by who took a piece: a worker that wakes late
+  // finds empty shares, or pieces of a newer loop, which it may as well run.
   const LoopBody* body_ = nullptr;
   std::int64_t count_ = 0;
   std::int64_t grain_ = 1;
   alignas(64) std::atomic<std::uint32_t> generation_{0};
-  alignas(64) std::atomic<std::uint32_t> working_{0};
+  alignas(64) std::atomic<std::uint32_t> unfinished_{0};  // pieces of the loop
   std::atomic<bool> stop_{false};
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
