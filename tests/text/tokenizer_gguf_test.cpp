@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+
+#include "base/json.h"
 #include "text/byte_alphabet.h"
+#include "text/random_text.h"
 #include "text/toy_tokenizer.h"
 
 using namespace linnet;
@@ -121,4 +125,44 @@ TEST_CASE("absurd vocabularies are corrupt files") {
           v.tokens.push_back("two words");
           v.types.push_back(1);
         }) == "no error");
+}
+
+TEST_CASE("the same vocabulary from GGUF and from tokenizer.json gives the same ids") {
+  const std::string path =
+      std::string(LINNET_SOURCE_DIR) + "/tests/golden/text/tokenizer/tiny2k_tokenizer.json";
+  const Json file = Json::parse_file(path);
+  GgufVocabulary source;
+  source.model = "gpt2";
+  source.pre = "llama-bpe";
+  const auto put = [&](std::int64_t id, const std::string& text, int type) {
+    const auto index = static_cast<std::size_t>(id);
+    if (index >= source.tokens.size()) {
+      source.tokens.resize(index + 1);
+      source.types.resize(index + 1, 1);
+    }
+    source.tokens[index] = text;
+    source.types[index] = type;
+  };
+  for (const auto& [text, id] : file.at("model").at("vocab").as_object()) put(id.as_int(), text, 1);
+  for (const Json& token : file.at("added_tokens").as_array()) {
+    put(token.at("id").as_int(), token.at("content").as_string(),
+        token.at("special").as_bool() ? 3 : 4);
+  }
+  for (const Json& merge : file.at("model").at("merges").as_array()) {
+    source.merges.push_back(merge.as_array().at(0).as_string() + " " +
+                            merge.as_array().at(1).as_string());
+  }
+  const Tokenizer from_gguf(tokenizer_data_from_gguf(source));
+  const auto from_json = load_tokenizer_json(path);
+  REQUIRE(from_gguf.size() == from_json->size());
+  std::mt19937 random(31);
+  for (int round = 0; round < 500; ++round) {
+    const std::string text = toy::random_text(random, random() % 50) + "<|im_end|>the<think>" +
+                             toy::random_text(random, 9);
+    for (const auto parsing :
+         {SpecialParsing::all, SpecialParsing::not_special, SpecialParsing::none}) {
+      REQUIRE(from_gguf.encode(text, {.parsing = parsing}) ==
+              from_json->encode(text, {.parsing = parsing}));
+    }
+  }
 }
