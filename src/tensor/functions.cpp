@@ -11,43 +11,71 @@ namespace {
 
 constexpr std::int64_t kLanes = 8;
 
-// Eight f32 lanes as the compilers' own vector type: two SSE or NEON registers, one AVX register,
-// with the same result of every operation.
-using Lanes = float __attribute__((vector_size(32), aligned(4), may_alias));
+// Four f32 lanes as the compilers' own vector type: one SSE or NEON register, with the same result
+// of every operation. Eight lanes are two of them: a wider type would live on the stack where the
+// machine the code is built for has no such register.
+using Quad = float __attribute__((vector_size(16)));
+using UnalignedQuad = float __attribute__((vector_size(16), aligned(4), may_alias));
 
-inline void load(Lanes& lanes, const float* source) { std::memcpy(&lanes, source, sizeof lanes); }
+inline Quad load(const float* source) { return *reinterpret_cast<const UnalignedQuad*>(source); }
 
-inline void load_tail(Lanes& lanes, const float* source, std::int64_t count) {
-  lanes = Lanes{};
-  std::memcpy(&lanes, source, static_cast<std::size_t>(count) * sizeof(float));
+inline float tree_sum(Quad low, Quad high) {
+  const Quad v = low + high;  // lanes j + (j + 4)
+  return (v[0] + v[2]) + (v[1] + v[3]);
 }
 
-inline float tree_sum(const Lanes& v) {
-  const float a = v[0] + v[4], b = v[1] + v[5], c = v[2] + v[6], d = v[3] + v[7];
-  return (a + c) + (b + d);
-}
+// The last lanes of a sum, filled up with zeros.
+struct Tail {
+  float lanes[kLanes] = {};
+  Tail(const float* source, std::int64_t count) {
+    std::memcpy(lanes, source, static_cast<std::size_t>(count) * sizeof(float));
+  }
+};
+
+template <int kWeights, int kRows>
+struct TileSums {
+  Quad low[kWeights][kRows] = {};
+  Quad high[kWeights][kRows] = {};
+
+  // Adds the products of eight elements of every weight row w[i] and every row x[j].
+  __attribute__((always_inline)) inline void add(const float* const* w, const float* const* x,
+                                                 std::int64_t k) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kRows; ++j) {
+      const Quad x_low = load(x[j] + k), x_high = load(x[j] + k + 4);
+#pragma GCC unroll 4
+      for (int i = 0; i < kWeights; ++i) {
+        low[i][j] += load(w[i] + k) * x_low;
+        high[i][j] += load(w[i] + k + 4) * x_high;
+      }
+    }
+  }
+};
 
 template <int kWeights, int kRows>
 void tile_of(const DotTile& tile, float* out, std::int64_t out_row_stride) {
-  Lanes sums[kWeights][kRows] = {};
-  const auto step = [&](std::int64_t k, auto&& fetch) {
-    Lanes w[kWeights], x[kRows];
-    for (int i = 0; i < kWeights; ++i) fetch(w[i], tile.weights + i * tile.count + k);
-    for (int j = 0; j < kRows; ++j) fetch(x[j], tile.rows + j * tile.row_stride + k);
+  TileSums<kWeights, kRows> sums;
+  const float* w[kWeights];
+  const float* x[kRows];
+  for (int i = 0; i < kWeights; ++i) w[i] = tile.weights + i * tile.count;
+  for (int j = 0; j < kRows; ++j) x[j] = tile.rows + j * tile.row_stride;
+  const std::int64_t whole = tile.count / kLanes * kLanes;
+  for (std::int64_t k = 0; k < whole; k += kLanes) sums.add(w, x, k);
+  if (whole < tile.count) {
+    const std::int64_t rest = tile.count - whole;
     for (int i = 0; i < kWeights; ++i) {
-      for (int j = 0; j < kRows; ++j) sums[i][j] += w[i] * x[j];
+      const Tail tail_w(w[i] + whole, rest);
+      for (int j = 0; j < kRows; ++j) {
+        const Tail tail_x(x[j] + whole, rest);
+        sums.low[i][j] += load(tail_w.lanes) * load(tail_x.lanes);
+        sums.high[i][j] += load(tail_w.lanes + 4) * load(tail_x.lanes + 4);
+      }
     }
-  };
-  std::int64_t k = 0;
-  for (; k + kLanes <= tile.count; k += kLanes) {
-    step(k, [](Lanes& lanes, const float* source) { load(lanes, source); });
-  }
-  if (k < tile.count) {
-    const std::int64_t rest = tile.count - k;
-    step(k, [rest](Lanes& lanes, const float* source) { load_tail(lanes, source, rest); });
   }
   for (int i = 0; i < kWeights; ++i) {
-    for (int j = 0; j < kRows; ++j) out[j * out_row_stride + i] = tree_sum(sums[i][j]);
+    for (int j = 0; j < kRows; ++j) {
+      out[j * out_row_stride + i] = tree_sum(sums.low[i][j], sums.high[i][j]);
+    }
   }
 }
 
@@ -155,18 +183,14 @@ float softmax_numerators(float* values, std::int64_t count) {
     const float e = exp_f32(values[i] - largest);
     values[i] = values[i] == -std::numeric_limits<float>::infinity() ? 0.0f : e;
   }
-  Lanes sums = {};
-  std::int64_t i = 0;
-  Lanes part;
-  for (; i + kLanes <= count; i += kLanes) {
-    load(part, values + i);
-    sums += part;
+  Quad low = {}, high = {};
+  const std::int64_t whole = count / kLanes * kLanes;
+  for (std::int64_t i = 0; i < whole; i += kLanes) {
+    low += load(values + i);
+    high += load(values + i + 4);
   }
-  if (i < count) {
-    load_tail(part, values + i, count - i);
-    sums += part;
-  }
-  return tree_sum(sums);
+  const Tail tail(values + whole, count - whole);
+  return tree_sum(low + load(tail.lanes), high + load(tail.lanes + 4));
 }
 
 void softmax(float* values, std::int64_t count) {
