@@ -83,7 +83,7 @@ JinjaOutput JinjaTemplate::render(const Json& context, const JinjaOptions& optio
   jinja::Heap heap;
   std::uint32_t at = 0;
   try {
-    const jinja::Value variables = jinja::value_of(heap, context);
+    const jinja::Value variables = jinja::value_of(heap, context, options.host_spans);
     heap.set_limits(options.limits);
     jinja::Runtime runtime(heap, now);
     jinja::Interpreter interpreter(runtime, variables);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
@@ -46,6 +47,9 @@ struct JinjaLimits {
 struct JinjaOptions {
   std::optional<CivilTime> now;  // absent: the machine's local time
   JinjaLimits limits;
+  // Bytes of strings in the context (by address) that the host wrote itself and vouches for: they
+  // do not count as input.
+  std::unordered_map<const std::string*, std::vector<Span>> host_spans;
 };
 
 struct JinjaOutput {

@@ -1,4 +1,5 @@
-// The host's JSON as values of a template; every text in it counts as input.
+// The host's JSON as values of a template; every text in it counts as input, except for the bytes
+// that the host vouches for.
 #pragma once
 
 #include "base/json.h"
@@ -6,6 +7,7 @@
 
 namespace linnet::jinja {
 
-Value value_of(Heap& heap, const Json& json);
+using HostSpans = std::unordered_map<const std::string*, std::vector<Span>>;
+Value value_of(Heap& heap, const Json& json, const HostSpans& host_spans);
 
 }  // namespace linnet::jinja

@@ -3,6 +3,7 @@
 namespace golden {
 
 // Each is defined in a file of its own; asked in this order.
+extern const Suite kChatSuite;
 extern const Suite kJinjaSuite;
 extern const Suite kWildTemplatesSuite;
 extern const Suite kModelsSuite;
@@ -12,6 +13,7 @@ extern const Suite kStreamSuite;
 
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {
+      kChatSuite,
       kJinjaSuite,
       kWildTemplatesSuite,
       kModelsSuite,
