@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kPrompt = ">>> ";
 constexpr const char* kPromptMore = "... ";
 
-struct ChatOptions {
+struct ChatFlags {
   std::string system;
   std::optional<bool> think;
   std::optional<bool> show_thinking;
@@ -111,7 +111,7 @@ int chat_through_pipe(ChatSession& session) {
   }
 }
 
-int run_chat(CommandContext& context, const ChatOptions& options) {
+int run_chat(CommandContext& context, const ChatFlags& options) {
   ChatSession session(context, open_assistant(context));
   const bool on_terminal = context.terminal().in;
   session.sampling = options.sampling;
@@ -127,7 +127,7 @@ int run_chat(CommandContext& context, const ChatOptions& options) {
 }  // namespace
 
 Command make_chat_command() {
-  auto options = std::make_shared<ChatOptions>();
+  auto options = std::make_shared<ChatFlags>();
   Command command;
   command.name = "chat";
   command.summary = "Talk with a model";

@@ -100,6 +100,17 @@ CheckResult check_tokenizer(const std::filesystem::path& path, const OpenOptions
   return ok(fmt::format("{} tokens", tokenizer->size()));
 }
 
+CheckResult check_template(const std::filesystem::path& path, const OpenOptions& options) {
+  const ModelFiles files = open_model_files(path, options);
+  const Json messages = Json::parse(R"([{"role": "user", "content": "Hello"}])", "sample");
+  const Prompt prompt = open_chat_template(files).render(messages, Json(), {});
+  if (prompt.text.find("Hello") == std::string::npos) {
+    return error("the prompt of a sample message does not hold the message");
+  }
+  const std::string text = fmt::format("a sample message becomes {} bytes", prompt.text.size());
+  return files.chat_template ? ok(text) : warn("none, plain ChatML is used; " + text);
+}
+
 }  // namespace
 
 std::string check_status_name(CheckStatus status) {
@@ -162,6 +173,8 @@ std::vector<CheckResult> run_checks(const GlobalOptions& globals) {
   checks.push_back({"tensors", "model", [path, options] { return check_tensors(*path, options); }});
   checks.push_back(
       {"tokenizer", "model", [path, options] { return check_tokenizer(*path, options); }});
+  checks.push_back(
+      {"template", "tokenizer", [path, options] { return check_template(*path, options); }});
   return run_in_order(checks);
 }
 

@@ -14,7 +14,23 @@ std::string name_of(const std::filesystem::path& path) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
+// "bos_token": "..." or {"content": "..."}; empty when there is none.
+std::string token_text(const ModelFiles& files, const char* field) {
+  for (const Json* file : {&files.tokenizer_config, &files.special_tokens_map}) {
+    const Json* value = file->find(field);
+    if (value != nullptr && value->is_object()) value = value->find("content");
+    if (value != nullptr && value->is_string()) return value->as_string();
+  }
+  return "";
+}
+
 }  // namespace
+
+ChatTemplate open_chat_template(const ModelFiles& files) {
+  if (!files.chat_template) return ChatTemplate::chatml();
+  return ChatTemplate(*files.chat_template, files.path.string(),
+                      {token_text(files, "bos_token"), token_text(files, "eos_token")});
+}
 
 std::filesystem::path chosen_model(const GlobalOptions& globals) {
   if (!globals.model.empty()) return find_model(globals.model);
@@ -35,18 +51,17 @@ OpenOptions open_options(const GlobalOptions& globals) {
 OpenedAssistant open_assistant(const CommandContext& context) {
   const auto start = Clock::now();
   const std::filesystem::path path = chosen_model(context.globals);
-  OpenedAssistant opened;
-  opened.name = name_of(path);
-  ProgressBar bar("Loading " + opened.name, context.terminal());
+  const std::string name = name_of(path);
+  ProgressBar bar("Loading " + name, context.terminal());
   LoadOptions load;
   load.threads = static_cast<int>(context.globals.threads);
   load.on_progress = [&](double fraction) { bar.update(fraction); };
-  opened.assistant = Assistant::load(path, open_options(context.globals), load);
+  OpenedAssistant opened{Assistant::load(path, open_options(context.globals), load), name, 0};
   bar.erase();
   opened.load_seconds = seconds_since(start);
   for (const std::string& note : opened.assistant.files.notes) log_info(note);
   if (!opened.assistant.has_own_template) {
-    log_info(opened.name + " has no chat template; the plain ChatML form is used");
+    log_info(name + " has no chat template; the plain ChatML form is used");
   }
   return opened;
 }

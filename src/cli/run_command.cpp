@@ -17,7 +17,7 @@
 namespace linnet {
 namespace {
 
-struct RunOptionsTable {
+struct RunFlags {
   std::optional<std::string> prompt;
   std::string system;
   std::optional<bool> think;
@@ -28,7 +28,7 @@ struct RunOptionsTable {
 };
 
 // The argument, then what is piped in, an empty line between.
-std::string whole_prompt(const RunOptionsTable& options, const Terminal& terminal) {
+std::string whole_prompt(const RunFlags& options, const Terminal& terminal) {
   std::string prompt = options.prompt.value_or("");
   require_utf8(prompt, "PROMPT");
   if (!terminal.in) {
@@ -45,7 +45,7 @@ std::string whole_prompt(const RunOptionsTable& options, const Terminal& termina
 }
 
 AnswerRequest make_request(const Assistant& assistant, const std::string& prompt,
-                           const RunOptionsTable& options, bool trust_user_tokens) {
+                           const RunFlags& options, bool trust_user_tokens) {
   AnswerRequest request;
   request.config = options.sampling.applied_to(assistant.defaults);
   if (options.raw) {
@@ -82,7 +82,7 @@ Json record(const OpenedAssistant& opened, const Answer& answer) {
   return json;
 }
 
-int run_once(CommandContext& context, const RunOptionsTable& options) {
+int run_once(CommandContext& context, const RunFlags& options) {
   const std::string prompt = whole_prompt(options, context.terminal());
   const OpenedAssistant opened = open_assistant(context);
   AnswerRequest request =
@@ -112,7 +112,7 @@ int run_once(CommandContext& context, const RunOptionsTable& options) {
 }  // namespace
 
 Command make_run_command() {
-  auto options = std::make_shared<RunOptionsTable>();
+  auto options = std::make_shared<RunFlags>();
   Command command;
   command.name = "run";
   command.summary = "Answer one prompt";

@@ -79,10 +79,4 @@ void ThinkSplitter::emit(std::string_view text) {
   space_ = text.substr(last + 1);
 }
 
-bool ends_in_reasoning(std::string_view prompt) {
-  const std::size_t open = prompt.rfind(kOpen);
-  const std::size_t close = prompt.rfind(kClose);
-  return open != std::string_view::npos && (close == std::string_view::npos || close < open);
-}
-
 }  // namespace linnet

@@ -45,7 +45,4 @@ class ThinkSplitter {
   std::string space_;     // newlines that are dropped if the reasoning ends here
 };
 
-// True when the text of a prompt leaves a <think> open at its end.
-bool ends_in_reasoning(std::string_view prompt);
-
 }  // namespace linnet

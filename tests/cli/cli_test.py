@@ -1,0 +1,785 @@
+#!/usr/bin/env python3
+"""End-to-end tests of the linnet program: pipes, terminals, signals, files, exit statuses.
+
+Usage: cli_test.py LINNET [MODEL]
+
+LINNET is the program, MODEL the folder of the tiny chat model (by default the one of the source
+tree). Prints "N passed, N failed" and leaves with 1 when a test failed, with 77 (skipped) when
+there is no model.
+"""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = ""
+MODEL = ""
+TESTS = []
+TIMEOUT = 60
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Outcome:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    def __repr__(self):
+        return f"status {self.status}\nstdout {self.out[-2000:]!r}\nstderr {self.err[-2000:]!r}"
+
+
+def environment(home, **extra):
+    """A clean one: what the tester has set must not matter."""
+    kept = {key: os.environ[key] for key in ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS")
+            if key in os.environ}
+    kept.update(HOME=str(home), TERM="xterm-256color", LANG="C.UTF-8", LINNET_MODEL=MODEL)
+    kept.update(extra)
+    return {key: value for key, value in kept.items() if value is not None}
+
+
+def linnet(*arguments, stdin=b"", env=None, home="/nonexistent"):
+    if isinstance(stdin, str):
+        stdin = stdin.encode()
+    done = subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, timeout=TIMEOUT,
+                          env=environment(home, **(env or {})), check=False)
+    return Outcome(done.returncode, done.stdout.decode(errors="surrogateescape"),
+                   done.stderr.decode(errors="surrogateescape"))
+
+
+def check(condition, evidence=""):
+    if not condition:
+        raise AssertionError(repr(evidence))
+
+
+class Pty:
+    """The program on a terminal of 80 columns."""
+
+    def __init__(self, *arguments, home, env=None):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(PROGRAM, [PROGRAM, *arguments], environment(home, **(env or {})))
+        self.seen = b""
+        self.status = None
+
+    def send(self, data):
+        os.write(self.fd, data if isinstance(data, bytes) else data.encode())
+
+    def expect(self, pattern, timeout=TIMEOUT):
+        """Reads until the pattern is there; returns what came up to its end."""
+        pattern = pattern if isinstance(pattern, bytes) else pattern.encode()
+        end = time.monotonic() + timeout
+        while True:
+            found = re.search(pattern, self.seen, re.DOTALL)
+            if found:
+                text, self.seen = self.seen[:found.end()], self.seen[found.end():]
+                return text
+            if not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
+                raise AssertionError(f"waited in vain for {pattern!r}, saw {self.seen[-3000:]!r}")
+            try:
+                more = os.read(self.fd, 65536)
+            except OSError:
+                more = b""
+            if not more:
+                raise AssertionError(f"ended before {pattern!r}, saw {self.seen[-3000:]!r}")
+            self.seen += more
+
+    def prompt(self):
+        return self.expect(rb">>> (?:\x1b\[[0-9;]*m|\x1b\(B)*$")
+
+    def say(self, line):
+        """Types a line and returns what comes until the next prompt."""
+        self.send(line + "\r")
+        return self.prompt()
+
+    def finish(self, timeout=TIMEOUT):
+        """Waits for the end; returns the exit status (negative: the signal)."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            if select.select([self.fd], [], [], 0.05)[0]:
+                try:
+                    self.seen += os.read(self.fd, 65536)
+                except OSError:
+                    pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = os.waitstatus_to_exitcode(status)
+                return self.status
+        raise AssertionError(f"still running, saw {self.seen[-3000:]!r}")
+
+    def close(self):
+        if self.status is None:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
+        os.close(self.fd)
+
+
+class Terminal:
+    def __init__(self, *arguments, env=None):
+        self.arguments, self.env = arguments, env
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.home = pathlib.Path(self.folder.name)
+        self.pty = Pty(*self.arguments, home=self.home, env=self.env)
+        self.pty.home = self.home
+        return self.pty
+
+    def __exit__(self, *_):
+        self.pty.close()
+        self.folder.cleanup()
+
+
+def golden_cases():
+    path = pathlib.Path(MODEL) / "expected.json"
+    if not path.exists():
+        return None
+    return json.loads(path.read_text())["cases"]
+
+
+# --- the command line ------------------------------------------------------------------------
+
+@test
+def version_and_help():
+    done = linnet("--version")
+    check(done.status == 0 and re.fullmatch(r"linnet \d+\.\d+\.\d+\n", done.out), done)
+    done = linnet("--help")
+    check(done.status == 0 and "Commands:" in done.out and done.err == "", done)
+    for command in re.findall(r"^  (\w+) +[A-Z]", done.out, re.MULTILINE):
+        done = linnet(command, "--help")
+        check(done.status == 0, done)
+        check("Examples:" in done.out, done)
+        flags = re.findall(r"^ {2,6}(?:-\w, )?--([\w-]+)", done.out, re.MULTILINE)
+        check(len(flags) >= 7, done)
+        body = re.sub(r"\s+", " ", done.out)
+        for flag in set(flags) - {"help"}:
+            variable = {"log-level": "LINNET_LOG"}.get(flag, "LINNET_" + flag.upper().replace("-", "_"))
+            check(f"[{variable}]" in body, (command, flag))
+
+
+@test
+def help_needs_no_sound_environment():
+    done = linnet("run", "--help", env={"LINNET_THREADS": "abc"})
+    check(done.status == 0, done)
+
+
+@test
+def usage_mistakes_leave_with_2():
+    for arguments, words in (
+            ((), "command is missing"),
+            (("rnu",), "did you mean run?"),
+            (("run", "--temperatur", "1", "x"), "did you mean --temperature?"),
+            (("run", "--temperature", "hot", "x"), "--temperature"),
+            (("run", "--temperature", "-1", "x"), "--temperature"),
+            (("run", "--top-p", "0", "x"), "--top-p"),
+            (("run", "--max-tokens", "0", "x"), "--max-tokens"),
+            (("run", "--greedy", "--temperature", "1", "x"), "--greedy"),
+            (("run", "--raw", "--system", "s", "x"), "--raw"),
+            (("run", "two", "words"), "quote"),
+            (("run", "--seed"), "--seed"),
+            (("run", "--color", "pink", "x"), "--color"),
+            (("completion",), "SHELL"),
+            (("completion", "tcsh"), "bash or zsh or fish"),
+            (("inspect", "--context", "0"), "--context"),
+            (("detokenize", "x7"), "x7")):
+        done = linnet(*arguments)
+        check(done.status == 2 and words in done.err and done.out == "", (arguments, done))
+        check(done.err.count("\n") == 1, done)
+
+
+@test
+def a_wrong_variable_is_named():
+    for variable, value in (("LINNET_THREADS", "abc"), ("LINNET_NO_MMAP", "maybe"),
+                            ("LINNET_LOG", "loud"), ("LINNET_TEMPERATURE", "hot"),
+                            ("LINNET_SEED", "-1"), ("LINNET_THINK", "perhaps")):
+        done = linnet("run", "hi", env={variable: value})
+        check(done.status == 2 and variable in done.err, (variable, done))
+
+
+@test
+def the_command_line_overrides_variables():
+    done = linnet("tokenize", "--count", "--threads", "1", "a", env={"LINNET_THREADS": "abc"})
+    check(done.status == 0 and done.out == "1\n", done)
+    done = linnet("tokenize", "a", env={"LINNET_COUNT": "1"})
+    check(done.out == "1\n", done)
+    done = linnet("-m", MODEL, "tokenize", "--count", "a", env={"LINNET_MODEL": "/nowhere"})
+    check(done.status == 0, done)
+
+
+@test
+def words_that_look_like_grammar_are_text():
+    for text in ("chat", "[1,2]", "", "a=b", "'quoted'", "--"):
+        done = linnet("tokenize", "--", text)
+        back = linnet("detokenize", stdin=done.out) if text else None
+        check(done.status == 0, (text, done))
+        check(back is None or back.out == text + "\n", (text, back))
+
+
+# --- models ------------------------------------------------------------------------------------
+
+@test
+def models_that_are_not_there():
+    done = linnet("run", "--model", "/no/such/model", "hi")
+    check(done.status == 1 and "/no/such/model" in done.err and done.out == "", done)
+    done = linnet("run", "--model", "no-such-name", "hi")
+    check(done.status == 1 and "no-such-name" in done.err, done)
+    with tempfile.TemporaryDirectory() as folder:
+        done = linnet("run", "--model", folder, "hi")
+        check(done.status == 1 and folder in done.err and "config.json" in done.err, done)
+        path = pathlib.Path(folder) / "x.gguf"
+        path.write_bytes(b"GGUF" + b"\xff" * 100)
+        done = linnet("inspect", str(path))
+        check(done.status == 1 and "x.gguf" in done.err, done)
+
+
+@test
+def inspect_tells_what_the_files_say():
+    config = json.loads((pathlib.Path(MODEL) / "config.json").read_text())
+    done = linnet("inspect", MODEL, "--json", "--tensors", "--context", "100")
+    check(done.status == 0, done)
+    record = json.loads(done.out)
+    check(record["config"] == config, record["config"])
+    check(record["sizes"]["layers"] == config["num_hidden_layers"])
+    check(config["eos_token_id"] in record["stop_ids"])
+    check(len(record["tensors"]) == 74 and record["parameters"] == 6062336, record["parameters"])
+    # Two blocks of 64 positions of keys and values in f32.
+    width = config["num_key_value_heads"] * config["head_dim"]
+    check(record["memory"]["cache_bytes"] == 2 * 64 * config["num_hidden_layers"] * 2 * width * 4)
+    done = linnet("inspect", MODEL, "--tensors", "--program")
+    check("SmolLM3ForCausalLM" in done.out and "attention" in done.out, done)
+    check("model.layers.0.self_attn.q_proj.weight" in done.out, done)
+    done = linnet("inspect", MODEL, "--template")
+    check("add_generation_prompt" in done.out and "architecture" not in done.out, done)
+    done = linnet("inspect", MODEL, "--context", "1000000")
+    check(done.status == 1 and "1000000" in done.err and "4096" in done.err, done)
+
+
+# --- text and tokens -----------------------------------------------------------------------------
+
+@test
+def tokenize_and_back():
+    text = "Hello, naïve world 日本語 🙂\n\n  12345\t<|im_end|>"
+    ids = linnet("tokenize", text).out
+    check(linnet("detokenize", "--keep-special", stdin=ids).out == text + "\n")
+    check(linnet("detokenize", stdin=ids).out == text.removesuffix("<|im_end|>") + "\n")
+    check(linnet("detokenize", "--keep-special", *ids.split()).out == text + "\n")
+    record = json.loads(linnet("tokenize", "--json", "--offsets", "--pieces", text).out)
+    check(record["ids"] == [int(i) for i in ids.split()])
+    check(record["count"] == len(record["ids"]) == len(record["offsets"]))
+    check(linnet("tokenize", "--count", text).out == f"{record['count']}\n")
+    check(record["offsets"][-1][1] == len(text.encode()))
+    lines = linnet("tokenize", "--pieces", "--offsets", "a\nb").out.splitlines()
+    check(all(len(line.split("\t")) == 4 for line in lines), lines)
+    check(len(linnet("tokenize", "<|im_end|>").out.split()) == 1)
+    check(len(linnet("tokenize", "--no-special", "<|im_end|>").out.split()) > 1)
+    check(linnet("tokenize", stdin="a\n").out == linnet("tokenize", "a").out)
+    done = linnet("detokenize", "99999999")
+    check(done.status == 2 and "99999999" in done.err, done)
+    done = linnet("detokenize", "1000000")
+    check(done.status == 1 and "1000000" in done.err, done)
+
+
+@test
+def invalid_utf8_is_refused_with_its_place():
+    for command in ("tokenize", "run"):
+        done = linnet(command, stdin=b"abc\xff")
+        check(done.status == 1 and "standard input" in done.err and "byte 3" in done.err, done)
+    done = linnet("run", "--greedy", b"abc\xff")
+    check(done.status == 1 and "byte 3" in done.err, done)
+
+
+@test
+def template_renders_as_the_reference():
+    cases = golden_cases()
+    if cases is None:
+        return
+    for case in cases[::7] + [c for c in cases if c["xml_tools"]][:2]:
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = ["--date", "2025-07-08", "--think" if case["enable_thinking"] else "--no-think"]
+            if case["xml_tools"]:
+                tools = pathlib.Path(folder) / "tools.json"
+                tools.write_text(json.dumps(case["xml_tools"]))
+                arguments += ["--tools", str(tools)]
+            done = linnet("template", *arguments, stdin=json.dumps(case["messages"]))
+            check(done.status == 0 and done.out == case["prompt"], (case["id"], done))
+            ids = linnet("template", "--ids", *arguments, stdin=json.dumps(case["messages"]))
+            check([int(i) for i in ids.out.split()] == case["prompt_ids"], (case["id"], ids))
+
+
+@test
+def template_input_is_checked():
+    done = linnet("template", stdin="not json")
+    check(done.status == 1 and "standard input" in done.err, done)
+    done = linnet("template", stdin="[]")
+    check(done.status == 1, done)
+    done = linnet("template", "--date", "8 July", stdin='[{"role":"user","content":"x"}]')
+    check(done.status == 2 and "--date" in done.err, done)
+    done = linnet("template", "--date", "2025-02-30", stdin='[{"role":"user","content":"x"}]')
+    check(done.status == 2 and "--date" in done.err, done)
+    done = linnet("template", "--no-generation-prompt", stdin='[{"role":"user","content":"x"}]')
+    check(done.status == 0 and not done.out.endswith("assistant\n"), done)
+
+
+@test
+def control_tokens_of_users_are_text():
+    messages = '[{"role":"user","content":"<|im_end|>"}]'
+    plain = linnet("template", "--ids", stdin=messages).out.split()
+    trusted = linnet("template", "--ids", "--trust-user-tokens", stdin=messages).out.split()
+    check(len(plain) > len(trusted), (len(plain), len(trusted)))
+
+
+# --- run -----------------------------------------------------------------------------------------
+
+@test
+def greedy_transcripts_are_the_reference():
+    cases = golden_cases()
+    if cases is None:
+        return
+    for case in [c for c in cases if len(c["prompt_ids"]) < 700][:4]:
+        done = linnet("run", "--raw", "--greedy", "--max-tokens", "128", "--json", stdin=case["prompt"])
+        check(done.status == 0, (case["id"], done))
+        record = json.loads(done.out)
+        check(record["prompt_tokens"] == len(case["prompt_ids"]), (case["id"], record))
+        check(record["text"] == case["output_text"], (case["id"], record["text"]))
+
+
+@test
+def the_answer_is_alone_on_standard_output():
+    done = linnet("run", "--no-think", "--greedy", "Hello!")
+    check(done.status == 0 and len(done.out) > 2 and done.out.endswith("\n"), done)
+    check("<think>" not in done.out and "<|" not in done.out and done.err == "", done)
+    again = linnet("run", "--no-think", "--greedy", stdin="Hello!\n")
+    check(again.out == done.out, again)
+    both = linnet("run", "--no-think", "--greedy", "Repeat:", stdin="blue\n")
+    one = linnet("run", "--no-think", "--greedy", "Repeat:\n\nblue")
+    check(both.out == one.out, (both, one))
+
+
+@test
+def thinking_is_apart_from_the_answer():
+    record = json.loads(linnet("run", "--think", "--greedy", "--json", "Hello!").out)
+    check(record["reasoning"] and record["text"], record)
+    check("think>" not in record["reasoning"] + record["text"], record)
+    done = linnet("run", "--think", "--greedy", "Hello!")
+    check(done.out == record["text"].rstrip("\n") + "\n" and done.err == "", (done, record))
+    shown = linnet("run", "--think", "--greedy", "--show-thinking", "Hello!")
+    check(shown.out == done.out and record["reasoning"] in shown.err, shown)
+    record = json.loads(linnet("run", "--no-think", "--greedy", "--json", "Hello!").out)
+    check(record["reasoning"] == "", record)
+
+
+@test
+def the_record_is_complete():
+    done = linnet("run", "--json", "--seed", "7", "--max-tokens", "5", "Hello!")
+    record = json.loads(done.out)
+    check(done.out.count("\n") == 1, done)
+    check(record["seed"] == 7 and record["completion_tokens"] <= 5, record)
+    check(record["finish"] in ("length", "stop") and record["cached_tokens"] == 0, record)
+    check(record["prompt_tokens"] > 20, record)
+    for key in ("load_seconds", "prefill_seconds", "decode_seconds", "prefill_tokens_per_second",
+                "decode_tokens_per_second"):
+        check(record["timings"][key] >= 0, record)
+    check(record["memory"]["cache"]["peak_bytes"] > 0, record)
+    check(record["model"] == pathlib.Path(MODEL).name, record)
+
+
+@test
+def seeds_repeat():
+    def sample(seed):
+        return linnet("run", "--seed", seed, "--temperature", "3", "--max-tokens", "12", "Hello!").out
+    check(sample("1") == sample("1"))
+    check(len({sample(seed) for seed in "1234"}) > 1)
+
+
+@test
+def stop_strings_and_lengths():
+    whole = linnet("run", "--no-think", "--greedy", "Hello!").out.rstrip("\n")
+    stop = whole[len(whole) // 2:][:3]
+    done = linnet("run", "--no-think", "--greedy", "--stop", "@@", "--stop", stop, "Hello!")
+    check(done.out == whole[:whole.index(stop)] + "\n", (stop, done, whole))
+    record = json.loads(linnet("run", "--no-think", "--greedy", "--max-tokens", "2", "--json", "Hello!").out)
+    check(record["finish"] == "length" and record["completion_tokens"] == 2, record)
+
+
+@test
+def empty_prompts_are_usage_errors():
+    for stdin in ("", "\n", " \t\n\n"):
+        done = linnet("run", stdin=stdin)
+        check(done.status == 2 and "empty" in done.err, done)
+    done = linnet("run", "", stdin="")
+    check(done.status == 2, done)
+
+
+@test
+def a_prompt_longer_than_the_context():
+    done = linnet("run", stdin="word " * 200000)
+    check(done.status == 1 and "4096" in done.err and re.search(r"\b\d{6}\b", done.err), done)
+    check(done.out == "" and len(done.err) < 500, done)
+
+
+@test
+def a_full_disk_is_an_error():
+    for arguments in (("run", "--greedy", "Hello!"), ("--help",), ("inspect", MODEL),
+                      ("tokenize", "hello"), ("run", "--json", "--greedy", "Hello!")):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=full,
+                                  stderr=subprocess.PIPE, env=environment("/nonexistent"),
+                                  timeout=TIMEOUT, check=False)
+        check(done.returncode == 1 and b"standard output" in done.stderr, (arguments, done))
+
+
+@test
+def a_reader_that_leaves_ends_it_quietly():
+    command = f"'{PROGRAM}' inspect '{MODEL}' --tensors --program | head -1; echo \"${{PIPESTATUS[0]}}\""
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=TIMEOUT, check=False,
+                          env=environment("/nonexistent"))
+    check(done.stderr == b"" and done.stdout.count(b"\n") == 2, done)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([PROGRAM, "run", "--greedy", "Hello!"], stdin=subprocess.DEVNULL,
+                          stdout=writer, stderr=subprocess.PIPE, env=environment("/nonexistent"),
+                          timeout=TIMEOUT, check=False)
+    os.close(writer)
+    check(done.returncode == -signal.SIGPIPE and done.stderr == b"", done)
+
+
+@test
+def ctrl_c_ends_a_run_with_130():
+    running = subprocess.Popen([PROGRAM, "run", "--temperature", "100", "--top-p", "1", "Hello!"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=environment("/nonexistent"))
+    part = running.stdout.read(20)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=TIMEOUT)
+    check(running.returncode == 130 and part and err == b"", (running.returncode, err))
+    check((part + out).endswith(b"\n"), out)
+
+
+@test
+def no_home_and_closed_input():
+    done = linnet("run", "--no-think", "--greedy", "Hello!", env={"HOME": None})
+    check(done.status == 0 and done.err == "", done)
+    done = subprocess.run(["bash", "-c", f"'{PROGRAM}' run --no-think --greedy 'Hello!' <&-"],
+                          capture_output=True, timeout=TIMEOUT, check=False,
+                          env=environment("/nonexistent"))
+    check(done.returncode in (0, 1) and b"bug" not in done.stderr, done)
+
+
+@test
+def two_at_once():
+    alone = linnet("run", "--no-think", "--greedy", "Hello!").out
+    both = [subprocess.Popen([PROGRAM, "run", "--no-think", "--greedy", "Hello!"],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             env=environment("/nonexistent")) for _ in range(2)]
+    for each in both:
+        out, _ = each.communicate(timeout=TIMEOUT)
+        check(each.returncode == 0 and out.decode() == alone, out)
+
+
+@test
+def no_mmap_and_threads_change_nothing():
+    alone = linnet("run", "--no-think", "--greedy", "Hello!").out
+    for arguments in (("--no-mmap",), ("--threads", "1"), ("--threads", "3")):
+        check(linnet("run", "--no-think", "--greedy", *arguments, "Hello!").out == alone, arguments)
+
+
+# --- doctor, completion ----------------------------------------------------------------------------
+
+@test
+def doctor_is_content_here():
+    with tempfile.TemporaryDirectory() as home:
+        done = linnet("doctor", "--json", home=home)
+        record = json.loads(done.out)
+        check(done.status == 0 and record["ok"], done)
+        names = [each["name"] for each in record["checks"]]
+        check(names == ["version", "platform", "processor", "cores", "memory", "disk", "library",
+                        "model", "tensors", "tokenizer", "template"], names)
+        check(all(each["status"] in ("ok", "warn") for each in record["checks"]), record)
+        done = linnet("doctor", home=home, env={"LINNET_MODEL": None})
+        check(done.status == 0 and "library" in done.out and "tokenizer" not in done.out, done)
+
+
+@test
+def doctor_skips_what_a_failure_gates():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in os.listdir(MODEL):
+            os.symlink(os.path.join(MODEL, name), os.path.join(folder, name))
+        path = pathlib.Path(folder) / "model.safetensors"
+        content = path.read_bytes()
+        path.unlink()
+        path.write_bytes(content[:100000])
+        done = linnet("doctor", "--json", "--model", folder)
+        status = {each["name"]: each["status"] for each in json.loads(done.out)["checks"]}
+        check(done.status == 1 and status["model"] == "error", done)
+        check(status["tokenizer"] == "skip" and status["library"] == "ok", status)
+
+
+@test
+def completion_scripts_are_accepted():
+    with tempfile.TemporaryDirectory() as folder:
+        for shell in ("bash", "zsh", "fish"):
+            done = linnet("completion", shell)
+            check(done.status == 0 and "temperature" in done.out, done)
+            path = pathlib.Path(folder) / shell
+            path.write_text(done.out)
+            exists = subprocess.run(["bash", "-c", f"command -v {shell}"], stdout=subprocess.DEVNULL,
+                                    check=False).returncode == 0
+            if exists:
+                syntax = subprocess.run([shell, "-n", str(path)], capture_output=True, check=False)
+                check(syntax.returncode == 0 and syntax.stderr == b"", (shell, syntax))
+
+        def complete(*words):
+            script = (f"source '{folder}/bash' && complete -p linnet >/dev/null && "
+                      f"COMP_WORDS=({' '.join(repr(word) for word in words)}) && "
+                      "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && _linnet && printf '%s\\n' \"${COMPREPLY[@]}\"")
+            done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+            check(done.returncode == 0, done)
+            return done.stdout.split()
+        check(complete("linnet", "in") == ["inspect"])
+        check("--temperature" in complete("linnet", "run", "--te"))
+        check(complete("linnet", "inspect", "--temp") == ["--template"])
+        check(complete("linnet", "run", "--color", "a") == ["auto", "always"])
+        check(complete("linnet", "completion", "z") == ["zsh"])
+
+
+# --- chat through a pipe ---------------------------------------------------------------------------
+
+@test
+def piped_lines_are_turns():
+    done = linnet("chat", "--no-think", "--greedy", stdin="Hello!\n\nWho are you?\n")
+    check(done.status == 0 and done.err == "", done)
+    first = linnet("run", "--no-think", "--greedy", "Hello!").out
+    check(done.out.startswith(first) and len(done.out) > len(first) + 2, (done, first))
+    check(">>>" not in done.out and "\x1b" not in done.out, done)
+    last = linnet("chat", "--no-think", "--greedy", stdin="Hello!")
+    check(last.out == first, last)
+
+
+@test
+def piped_lines_are_never_commands():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "x"
+        done = linnet("chat", "--no-think", "--greedy", "--max-tokens", "5", stdin=f"/save {path}\n")
+        check(done.status == 0 and not path.exists() and done.out, done)
+
+
+@test
+def piped_bytes_that_are_no_text_are_repaired():
+    done = linnet("chat", "--no-think", "--greedy", "--max-tokens", "5", stdin=b"Hello \xff\n")
+    check(done.status == 0 and "line 1" in done.err and done.out, done)
+
+
+# --- chat on a terminal ------------------------------------------------------------------------------
+
+@test
+def a_chat_on_a_terminal():
+    with Terminal("chat", "--no-think", "--greedy") as chat:
+        check(b"/help" in chat.prompt())
+        answer = chat.say("Hello!")
+        plain = linnet("run", "--no-think", "--greedy", "Hello!").out.strip()
+        check(plain.encode() in answer, (answer, plain))
+        check(b"/regen" in chat.say("/help"))
+        check(b"did you mean /think?" in chat.say("/thikn"))
+        check(b"/help lists them" in chat.say("/xyzzy"))
+        check(b"temperature" in chat.say("/set"))
+        check(b"expected" in chat.say("/set temperature hot"))
+        check(b"did you mean top_k" in chat.say("/set topk 3"))
+        check(b"of 4096 tokens" in chat.say("/tokens"))
+        check(b"cache" in chat.say("/stats"))
+        check(plain.encode() in chat.say("/regen"))
+        check(b"gone" in chat.say("/undo"))
+        check(b"nothing to undo" in chat.say("/undo"))
+        check(b"No system text" in chat.say("/system"))
+        chat.say("/system Be brief.")
+        check(b"Be brief." in chat.say("/system"))
+        chat.send("/bye\r")
+        check(chat.finish() == 0, chat.seen)
+
+
+@test
+def saved_chats_come_back():
+    with Terminal("chat", "--no-think", "--greedy") as chat:
+        path = chat.home / "chat.json"
+        chat.prompt()
+        chat.say("/system Be brief.")
+        chat.say("Hello!")
+        check(b"Saved 2 messages" in chat.say(f"/save {path}"))
+        check(path.stat().st_mode & 0o777 == 0o600)
+        messages = json.loads(path.read_text())["messages"]
+        check([m["role"] for m in messages] == ["system", "user", "assistant"], messages)
+        chat.say("/clear")
+        check(b"nothing to undo" in chat.say("/undo"))
+        check(b"Loaded 2 messages" in chat.say("/load ~/chat.json"))
+        check(b"gone" in chat.say("/undo"))
+        check(b"absent.json" in chat.say("/load absent.json"))
+        path.write_text("[1]")
+        check(b"messages[0]" in chat.say(f"/load {path}"))
+        check(b"cannot write" in chat.say("/save /nonexistent/x"))
+
+
+@test
+def the_history_comes_back_and_is_private():
+    with tempfile.TemporaryDirectory() as home:
+        first = Pty("chat", "--no-think", "--greedy", home=home)
+        first.prompt()
+        first.say("/tokens")
+        first.say("/system naïve words")
+        first.send(b"\x04")
+        check(first.finish() == 0, first.seen)
+        first.close()
+        path = pathlib.Path(home) / ".local/state/linnet/history"
+        check(path.stat().st_mode & 0o777 == 0o600)
+        check(path.read_text() == "/tokens\n/system naïve words\n", path.read_text())
+        second = Pty("chat", home=home)
+        second.prompt()
+        second.send(b"\x1b[A\r")
+        second.prompt()
+        check("naïve words".encode() in second.say("/system"))
+        second.send(b"\x04")
+        check(second.finish() == 0)
+        second.close()
+        state = pathlib.Path(home) / "state"
+        third = Pty("chat", home=home, env={"XDG_STATE_HOME": str(state)})
+        third.prompt()
+        third.say("/tokens")
+        third.close()
+        check((state / "linnet/history").read_text() == "/tokens\n")
+
+
+@test
+def several_lines_and_pastes():
+    with Terminal("chat", "--no-think", "--greedy") as chat:
+        chat.prompt()
+        chat.send('"""/system no command\r')
+        chat.expect(rb"\.\.\. ")
+        chat.send('second"""\r')
+        chat.prompt()
+        check(b"by 2 messages" in chat.say("/tokens"))
+        chat.say("/save ~/a.json")
+        saved = json.loads((chat.home / "a.json").read_text())["messages"]
+        check(saved[0]["content"] == "/system no command\nsecond", saved)
+        chat.say("/clear")
+        chat.send(b"\x1b[200~one\ntwo\x1b[201~\r")
+        chat.prompt()
+        chat.say("/save ~/b.json")
+        saved = json.loads((chat.home / "b.json").read_text())["messages"]
+        check(saved[0]["content"] == "one\ntwo", saved)
+
+
+@test
+def ctrl_c_and_ctrl_d():
+    with Terminal("chat") as chat:
+        chat.prompt()
+        chat.send(b"\x03")
+        check(chat.finish() == 130, chat.seen)
+    with Terminal("chat") as chat:
+        chat.prompt()
+        chat.send(b"half a line")
+        chat.expect(rb"half a line")
+        chat.send(b"\x03")
+        chat.prompt()
+        chat.send(b"\x04")
+        check(chat.finish() == 0, chat.seen)
+    with Terminal("chat", "--temperature", "100", "--top-p", "1", "--no-think") as chat:
+        chat.prompt()
+        chat.send("Hello!\r")
+        chat.expect(rb"Hello!\r\n.{20}")
+        chat.send(b"\x03")
+        check(b"(stopped)" in chat.prompt())
+        check(b"by 2 messages" in chat.say("/tokens"))
+        chat.send("Hello!\r")
+        chat.expect(rb"Hello!\r\n.{20}")
+        chat.send(b"\x03\x03")
+        check(chat.finish() == 130, chat.seen)
+
+
+@test
+def a_termination_ends_the_chat():
+    with Terminal("chat") as chat:
+        chat.prompt()
+        os.kill(chat.pid, signal.SIGTERM)
+        check(chat.finish() == 128 + signal.SIGTERM, chat.seen)
+
+
+@test
+def thinking_is_dimmed_or_hidden():
+    with Terminal("chat", "--think", "--greedy") as chat:
+        chat.prompt()
+        check(re.search(rb"\x1b\[2m.+\x1b\[0m", chat.say("Hello!"), re.DOTALL))
+    with Terminal("chat", "--think", "--greedy", env={"NO_COLOR": "1"}) as chat:
+        chat.prompt()
+        answer = chat.say("Hello!")
+        check(b"\x1b[2m" not in answer and b"\x1b[0m" not in answer, answer)
+    with Terminal("chat", "--think", "--greedy", "--hide-thinking") as chat:
+        chat.prompt()
+        hidden = chat.say("Hello!")
+        reasoning = json.loads(linnet("run", "--think", "--greedy", "--json", "Hello!").out)["reasoning"]
+        check(reasoning.splitlines()[0].encode() not in hidden, hidden)
+
+
+@test
+def escape_sequences_do_not_reach_a_terminal():
+    ids = linnet("tokenize", "--no-special", "a\x1b[31mb\x07").out.split()
+    raw = linnet("detokenize", *ids)
+    check(raw.out == "a\x1b[31mb\x07\n", raw)
+    with Terminal("detokenize", *ids) as shown:
+        check(shown.finish() == 0, shown.seen)
+        check(rb"a\x1b[31mb\x07" in shown.seen and b"\x1b[31m" not in shown.seen, shown.seen)
+
+
+@test
+def a_context_that_is_full_is_told_and_the_chat_goes_on():
+    with Terminal("chat", "--no-think", "--greedy") as chat:
+        chat.prompt()
+        chat.send(b"\x1b[200~" + b"word\n" * 5000 + b"\x1b[201~\r")
+        check(b"4096" in chat.prompt())
+        check(b"by 0 messages" in chat.say("/tokens"))
+        chat.say("Hello!")
+
+
+def main():
+    global PROGRAM, MODEL
+    if len(sys.argv) not in (2, 3):
+        print(__doc__)
+        return 2
+    PROGRAM = os.path.abspath(sys.argv[1])
+    candidates = [pathlib.Path(sys.argv[2])] if len(sys.argv) == 3 else [
+        ROOT / "models" / "tiny-smollm3-chat"]
+    found = [path for path in candidates if (path / "config.json").exists()]
+    if not found:
+        print(f"skipped: no model at {candidates[0]}")
+        return 77
+    MODEL = str(found[0].resolve())
+    wanted = os.environ.get("CLI_TEST_ONLY", "")
+    passed = failed = 0
+    for each in TESTS:
+        if wanted and not re.search(wanted, each.__name__):
+            continue
+        try:
+            each()
+            passed += 1
+        except Exception:  # pylint: disable=broad-except
+            failed += 1
+            print(f"FAIL {each.__name__}")
+            traceback.print_exc(file=sys.stdout)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

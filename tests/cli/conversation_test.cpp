@@ -1,0 +1,69 @@
+#include "cli/conversation.h"
+
+#include <doctest/doctest.h>
+
+#include "base/error.h"
+
+using linnet::Conversation;
+using linnet::Json;
+
+TEST_CASE("undo takes the last question with its answer, drop_answer only the answer") {
+  Conversation chat;
+  CHECK_FALSE(chat.undo());
+  CHECK_FALSE(chat.drop_answer());
+  chat.add_user("one");
+  chat.add_assistant("1", "");
+  chat.add_user("two");
+  chat.add_assistant("2", "hm");
+  REQUIRE(chat.drop_answer());
+  CHECK(chat.turns().size() == 3);
+  CHECK(chat.turns().back().content == "two");
+  REQUIRE(chat.undo());
+  CHECK(chat.turns().size() == 2);
+  CHECK(chat.turns().back().content == "1");
+}
+
+TEST_CASE("clear keeps the system text") {
+  Conversation chat;
+  chat.set_system("Be brief.");
+  chat.add_user("hi");
+  chat.clear();
+  CHECK(chat.turns().empty());
+  CHECK(chat.system() == "Be brief.");
+}
+
+TEST_CASE("a saved conversation comes back whole") {
+  Conversation chat;
+  chat.set_system("Sei kurz. \"\n");
+  chat.add_user("naïve \xF0\x9F\x99\x82\n");
+  chat.add_assistant("yes", "let me see");
+  const Conversation again = Conversation::from_json(Json::parse(chat.to_json().dump(), "test"));
+  CHECK(again.system() == chat.system());
+  CHECK(again.turns() == chat.turns());
+}
+
+TEST_CASE("an array of messages alone is accepted, null content is empty") {
+  const auto chat = Conversation::from_json(Json::parse(
+      R"([{"role":"user","content":"a"},{"role":"assistant","content":null}])", "test"));
+  REQUIRE(chat.turns().size() == 2);
+  CHECK(chat.turns()[1].content.empty());
+}
+
+TEST_CASE("wrong conversations are refused, naming message and field") {
+  const auto refuses = [](const char* text, const char* part) {
+    try {
+      Conversation::from_json(Json::parse(text, "test"));
+      FAIL("accepted: " << text);
+    } catch (const linnet::Error& error) {
+      CHECK(error.code() == linnet::ErrorCode::invalid_argument);
+      CHECK_MESSAGE(std::string(error.what()).find(part) != std::string::npos, error.what());
+    }
+  };
+  refuses("{}", "messages");
+  refuses("17", "messages");
+  refuses("[1]", "messages[0]");
+  refuses(R"([{"role":"user","content":"a"},{"role":"system","content":"b"}])", "messages[1].role");
+  refuses(R"([{"role":"wizard","content":"b"}])", "messages[0].role");
+  refuses(R"([{"content":"b"}])", "messages[0].role");
+  refuses(R"([{"role":"user","content":["b"]}])", "messages[0].content");
+}
