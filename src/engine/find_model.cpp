@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "engine/assistant.h"
+#include "formats/presence.h"
 
 // Where the source tree keeps its models; the build sets it.
 #ifndef LINNET_MODELS_DIR
@@ -28,11 +29,6 @@ std::string lower_case(std::string text) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   return text;
-}
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
 }
 
 std::optional<fs::path> environment_path(const char* name) {

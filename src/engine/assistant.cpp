@@ -1,0 +1,61 @@
+#include "engine/assistant.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "engine/stop_rules.h"
+
+namespace linnet {
+namespace {
+
+// tokenizer_config.json names a special token by its text, or by an object that holds it.
+std::string special_text(const ModelFiles& files, std::string_view name) {
+  for (const Json* source : {&files.tokenizer_config, &files.special_tokens_map}) {
+    const Json* value = source->find(name);
+    if (value != nullptr && value->is_object()) value = value->find("content");
+    if (value != nullptr && value->is_string()) return value->as_string();
+  }
+  return {};
+}
+
+GenerationConfig read_defaults(const ModelFiles& files) {
+  try {
+    return GenerationConfig::from_json(files.generation_config);
+  } catch (const Error& error) {
+    const bool is_folder = files.format == "safetensors";
+    const auto source = is_folder ? files.path / "generation_config.json" : files.path;
+    fail(ErrorCode::corrupt_file, source.string() + ": " + error.what());
+  }
+}
+
+// Files disagree about what ends an answer, and a model may use any of their tokens.
+std::vector<TokenId> all_stop_ids(const ModelFiles& files, const ModelConfig& config,
+                                  const Tokenizer& tokenizer, const GenerationConfig& defaults) {
+  std::vector<TokenId> ids = stop_id_union(config.eos, defaults.stop_ids);
+  const std::string eos = special_text(files, "eos_token");
+  if (eos.empty()) return ids;
+  if (const auto id = tokenizer.find(eos)) ids = stop_id_union(ids, {{*id}});
+  return ids;
+}
+
+}  // namespace
+
+Assistant Assistant::load(const std::filesystem::path& path, const OpenOptions& open,
+                          const LoadOptions& load) {
+  ModelFiles files = open_model_files(path, open);
+  // Small files first: a fault in them should not wait for the weights.
+  GenerationConfig defaults = read_defaults(files);
+  auto tokenizer = files.load_tokenizer();
+  const bool has_own_template = files.chat_template.has_value();
+  ChatTemplate chat_template =
+      has_own_template
+          ? ChatTemplate(*files.chat_template, files.path.filename().string() + " chat template",
+                         {special_text(files, "bos_token"), special_text(files, "eos_token")})
+          : ChatTemplate::chatml();
+  auto model = Model::load(files, load);
+  defaults.stop_ids = all_stop_ids(files, model->config(), *tokenizer, defaults);
+  return {std::move(files),         std::move(model), std::move(tokenizer),
+          std::move(chat_template), has_own_template, std::move(defaults)};
+}
+
+}  // namespace linnet
