@@ -10,6 +10,7 @@ extern const Suite kModelsSuite;
 extern const Suite kCorruptSuite;
 extern const Suite kTokenizerSuite;
 extern const Suite kStreamSuite;
+extern const Suite kTranscriptSuite;
 
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {
@@ -20,6 +21,7 @@ const std::vector<Suite>& suites() {
       kCorruptSuite,
       kTokenizerSuite,
       kStreamSuite,
+      kTranscriptSuite,
   };
   return all;
 }
