@@ -1,30 +1,29 @@
-// Typed access to a parsed tokenizer.json; every error names the file and the field's path.
-// Private to the reader: it pulls in simdjson.
+// Typed access to a parsed file of known layout; every error names the file and the field's path.
 #pragma once
-
-#include <simdjson.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace linnet {
 
-// A value with its path. Values stay valid as long as the parser.
+// A value with its path. The value and the file's name must outlive it.
 class JsonField {
  public:
-  JsonField(simdjson::dom::element value, const std::string& file, std::string path)
-      : value_(value), file_(&file), path_(std::move(path)) {}
+  JsonField(const Json& value, const std::string& file, std::string path)
+      : value_(&value), file_(&file), path_(std::move(path)) {}
 
   // Member `key`; nothing when it is absent or null.
   std::optional<JsonField> find(std::string_view key) const;
   JsonField at(std::string_view key) const;
+  // The elements of an array.
+  std::vector<JsonField> elements() const;
 
-  simdjson::dom::object object() const;
-  simdjson::dom::array array() const;
   std::string_view text() const;
   std::int64_t integer(std::int64_t low, std::int64_t high) const;
   bool boolean() const;
@@ -32,15 +31,12 @@ class JsonField {
   bool flag(std::string_view key, bool otherwise) const;
   std::string_view text_or(std::string_view key, std::string_view otherwise) const;
 
-  JsonField element(simdjson::dom::element value, std::size_t index) const;
-  JsonField member(simdjson::dom::element value, std::string_view key) const;
-
   // "file: path why".
   [[noreturn]] void refuse(ErrorCode code, const std::string& why) const;
 
  private:
   [[noreturn]] void wrong_type(std::string_view expected) const;
-  simdjson::dom::element value_;
+  const Json* value_;
   const std::string* file_;
   std::string path_;
 };

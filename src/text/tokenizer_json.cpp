@@ -1,6 +1,7 @@
 #include "text/tokenizer_json.h"
 
 #include <fmt/core.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <array>
@@ -18,12 +19,63 @@ namespace dom = simdjson::dom;
 constexpr std::size_t kMaxFileBytes = std::size_t{512} << 20;
 constexpr std::size_t kMaxDepth = 64;
 
+Json to_json(dom::element value) {
+  switch (value.type()) {
+    case dom::element_type::ARRAY: {
+      Json::Array list;
+      for (const dom::element item : dom::array(value)) list.push_back(to_json(item));
+      return list;
+    }
+    case dom::element_type::OBJECT: {
+      Json::Object object;
+      for (const auto& [key, item] : dom::object(value)) object.emplace_back(key, to_json(item));
+      return object;
+    }
+    case dom::element_type::INT64:
+      return std::int64_t(value);
+    case dom::element_type::UINT64:
+      return std::uint64_t(value);
+    case dom::element_type::DOUBLE:
+      return double(value);
+    case dom::element_type::STRING:
+      return std::string_view(value);
+    case dom::element_type::BOOL:
+      return bool(value);
+    case dom::element_type::NULL_VALUE:
+      break;
+  }
+  return nullptr;
+}
+
+// The file without its two large parts, which are read where they lie.
+Json settings_of(dom::element document) {
+  dom::object root;
+  if (document.get(root) != simdjson::SUCCESS) return to_json(document);
+  Json settings = Json::object();
+  for (const char* key :
+       {"added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
+    dom::element part;
+    if (root.at_key(key).get(part) == simdjson::SUCCESS) settings.set(key, to_json(part));
+  }
+  dom::element model;
+  if (root.at_key("model").get(model) != simdjson::SUCCESS) return settings;
+  dom::object members;
+  if (model.get(members) != simdjson::SUCCESS) {
+    settings.set("model", to_json(model));
+    return settings;
+  }
+  Json::Object options;
+  for (const auto& [key, value] : members) {
+    if (key != "vocab" && key != "merges") options.emplace_back(key, to_json(value));
+  }
+  settings.set("model", std::move(options));
+  return settings;
+}
+
 void read_added_tokens(const JsonField& root, TokenizerData& data) {
   const auto list = root.find("added_tokens");
   if (!list) return;
-  std::size_t index = 0;
-  for (const dom::element value : list->array()) {
-    const JsonField field = list->element(value, index++);
+  for (const JsonField& field : list->elements()) {
     AddedToken token;
     token.content = field.at("content").text();
     token.id = static_cast<TokenId>(field.at("id").integer(0, kMaxTokenId));
@@ -70,26 +122,33 @@ void read_entry(std::string_view key, TokenId id, const AddedById& added, Tokeni
   data.decode_only.push_back(id);
 }
 
-void read_vocab(const JsonField& vocab, TokenizerData& data) {
-  const auto id_of = [&](const dom::key_value_pair& entry) {
-    std::int64_t id = -1;
-    if (entry.value.get(id) != simdjson::SUCCESS || id < 0 || id > kMaxTokenId) {
-      vocab.member(entry.value, entry.key).integer(0, kMaxTokenId);
-    }
+[[noreturn]] void refuse(const TokenizerData& data, std::string_view path, std::string_view why) {
+  fail(ErrorCode::corrupt_file, fmt::format("{}: {} {}", data.name, path, why));
+}
+
+TokenId id_of(const dom::key_value_pair& entry, const TokenizerData& data) {
+  std::int64_t id = -1;
+  if (entry.value.get(id) == simdjson::SUCCESS && id >= 0 && id <= kMaxTokenId) {
     return static_cast<TokenId>(id);
-  };
+  }
+  const Json value = to_json(entry.value);
+  const JsonField field(value, data.name, "model.vocab." + shown_in_message(entry.key));
+  return static_cast<TokenId>(field.integer(0, kMaxTokenId));
+}
+
+void read_vocab(const dom::object& vocab, TokenizerData& data) {
   TokenId last = -1;
-  for (const auto& entry : vocab.object()) last = std::max(last, id_of(entry));
+  for (const auto& entry : vocab) last = std::max(last, id_of(entry, data));
   data.vocab.resize(static_cast<std::size_t>(last) + 1);
   std::vector<bool> used(data.vocab.size());
   const AddedById added(data);
-  for (const auto& entry : vocab.object()) {
-    const TokenId id = id_of(entry);
-    if (entry.key.empty()) vocab.refuse(ErrorCode::corrupt_file, "has an empty token");
+  for (const auto& entry : vocab) {
+    const TokenId id = id_of(entry, data);
+    if (entry.key.empty()) refuse(data, "model.vocab", "has an empty token");
     if (used[static_cast<std::size_t>(id)]) {
-      vocab.refuse(ErrorCode::corrupt_file,
-                   fmt::format("has the id {} twice, the second time for '{}'", id,
-                               shown_in_message(entry.key)));
+      refuse(data, "model.vocab",
+             fmt::format("has the id {} twice, the second time for '{}'", id,
+                         shown_in_message(entry.key)));
     }
     used[static_cast<std::size_t>(id)] = true;
     read_entry(entry.key, id, added, data);
@@ -97,12 +156,11 @@ void read_vocab(const JsonField& vocab, TokenizerData& data) {
 }
 
 // ["left", "right"], or "left right" in older files.
-void read_merges(const JsonField& merges, TokenizerData& data) {
+void read_merges(const dom::array& merges, TokenizerData& data) {
   MergeReader reader(data);
-  const dom::array list = merges.array();
-  data.merges.reserve(list.size());
+  data.merges.reserve(merges.size());
   std::size_t index = 0;
-  for (const dom::element value : list) {
+  for (const dom::element value : merges) {
     std::string_view text;
     if (value.get(text) == simdjson::SUCCESS) {
       reader.add(text);
@@ -112,7 +170,7 @@ void read_merges(const JsonField& merges, TokenizerData& data) {
       if (value.get(pair) != simdjson::SUCCESS || pair.size() != 2 ||
           pair.at(0).get(sides[0]) != simdjson::SUCCESS ||
           pair.at(1).get(sides[1]) != simdjson::SUCCESS) {
-        merges.element(value, index).refuse(ErrorCode::corrupt_file, "is not a pair of strings");
+        refuse(data, fmt::format("model.merges[{}]", index), "is not a pair of strings");
       }
       reader.add(sides[0], sides[1]);
     }
@@ -150,34 +208,46 @@ void check_unknown_token(const JsonField& model, const TokenizerData& data) {
   unknown->refuse(ErrorCode::unsupported, "is set while some bytes have no entry in model.vocab");
 }
 
-}  // namespace
-
-TokenizerData tokenizer_data_from_json(std::string_view json, const std::string& name) {
+// Points into the parser.
+dom::element parsed(std::string_view json, const std::string& name, dom::parser& parser) {
   if (json.size() > kMaxFileBytes) {
     fail(ErrorCode::corrupt_file, fmt::format("{}: {} bytes, a tokenizer.json has at most {}", name,
                                               json.size(), kMaxFileBytes));
   }
-  dom::parser parser(kMaxFileBytes);
   dom::element document;
   auto error = parser.allocate(std::max(json.size(), std::size_t{64}), kMaxDepth);
   if (error == simdjson::SUCCESS) error = parser.parse(json.data(), json.size()).get(document);
-  if (error != simdjson::SUCCESS) {
-    const bool memory = error == simdjson::MEMALLOC;
-    fail(memory ? ErrorCode::out_of_memory : ErrorCode::corrupt_file,
-         fmt::format("{}: not readable as JSON of at most {} levels: {}", name, kMaxDepth,
-                     simdjson::error_message(error)));
-  }
-  const JsonField root(document, name, "");
+  if (error == simdjson::SUCCESS) return document;
+  fail(error == simdjson::MEMALLOC ? ErrorCode::out_of_memory : ErrorCode::corrupt_file,
+       fmt::format("{}: not readable as JSON of at most {} levels: {}", name, kMaxDepth,
+                   simdjson::error_message(error)));
+}
+
+}  // namespace
+
+TokenizerData tokenizer_data_from_json(std::string_view json, const std::string& name) {
+  dom::parser parser(kMaxFileBytes);
+  const dom::element document = parsed(json, name, parser);
   TokenizerData data;
   data.name = name;
+  const Json settings = settings_of(document);
+  const JsonField root(settings, name, "");
   read_added_tokens(root, data);
   const JsonField model = root.at("model");
   check_model_options(model);
   data.ignore_merges = model.flag("ignore_merges", false);
   read_tokenizer_parts(root, data);
-  read_vocab(model.at("vocab"), data);
+  dom::object vocab;
+  if (document["model"]["vocab"].get(vocab) != simdjson::SUCCESS) {
+    refuse(data, "model.vocab", "is missing or not an object");
+  }
+  read_vocab(vocab, data);
   check_unknown_token(model, data);
-  read_merges(model.at("merges"), data);
+  dom::array merges;
+  if (document["model"]["merges"].get(merges) != simdjson::SUCCESS) {
+    refuse(data, "model.merges", "is missing or not an array");
+  }
+  read_merges(merges, data);
   check_tokenizer_data(data);
   return data;
 }

@@ -7,6 +7,8 @@
 namespace linnet {
 namespace {
 
+constexpr std::size_t kMaxTemplateItems = 16;
+
 struct KnownExpression {
   std::string_view expression;
   SplitRule split;
@@ -23,14 +25,6 @@ constexpr KnownExpression kExpressions[] = {
      SplitRule::gpt2},
 };
 
-std::vector<JsonField> elements(const JsonField& list) {
-  std::vector<JsonField> out;
-  for (const simdjson::dom::element value : list.array()) {
-    out.push_back(list.element(value, out.size()));
-  }
-  return out;
-}
-
 std::string_view type_of(const JsonField& part) { return part.at("type").text(); }
 
 [[noreturn]] void unknown_type(const JsonField& part, std::string_view known) {
@@ -40,7 +34,7 @@ std::string_view type_of(const JsonField& part) { return part.at("type").text();
 
 // A part that is one step or a sequence of steps under `key`.
 std::vector<JsonField> steps_of(const JsonField& part, std::string_view key) {
-  if (type_of(part) == "Sequence") return elements(part.at(key));
+  if (type_of(part) == "Sequence") return part.at(key).elements();
   return {part};
 }
 
@@ -101,7 +95,12 @@ void read_pre_tokenizer(const JsonField& root, TokenizerData& data) {
 // {"SpecialToken": {"id": name}} and {"Sequence": {"id": "A"}}, once.
 void read_template(const JsonField& part, TokenizerData& data) {
   bool text_seen = false;
-  for (const JsonField& item : elements(part.at("single"))) {
+  const std::vector<JsonField> items = part.at("single").elements();
+  if (items.size() > kMaxTemplateItems) {
+    part.refuse(ErrorCode::unsupported, fmt::format("has {} items, at most {} are expected",
+                                                    items.size(), kMaxTemplateItems));
+  }
+  for (const JsonField& item : items) {
     const auto token = item.find("SpecialToken");
     if (!token) {
       if (item.at("Sequence").text_or("id", "") != "A" || text_seen) {
@@ -111,7 +110,7 @@ void read_template(const JsonField& part, TokenizerData& data) {
       continue;
     }
     const JsonField ids = part.at("special_tokens").at(token->at("id").text()).at("ids");
-    for (const JsonField& id : elements(ids)) {
+    for (const JsonField& id : ids.elements()) {
       const auto value = static_cast<TokenId>(id.integer(0, kMaxTokenId));
       (text_seen ? data.after : data.before).push_back(value);
     }
