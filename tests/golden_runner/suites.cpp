@@ -14,13 +14,14 @@ extern const Suite kTranscriptSuite;
 
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {
+      // By the folder's name, so before those that look for files.
+      kTokenizerSuite,
+      kStreamSuite,
       kChatSuite,
       kJinjaSuite,
       kWildTemplatesSuite,
       kModelsSuite,
       kCorruptSuite,
-      kTokenizerSuite,
-      kStreamSuite,
       kTranscriptSuite,
   };
   return all;
