@@ -97,7 +97,8 @@ TEST_CASE("quantized files of SmolLM3's architecture") {
                                                        {"base-gqa-q4_0.gguf", "base-q4_0"}};
   const ModelFiles folder = open_model_files(kModels / "base-gqa");
   for (const auto& [file, name] : files) {
-    CAPTURE(file);
+    const std::string file_name = file;
+    CAPTURE(file_name);
     const ModelFiles gguf = open_model_files(kModels / "gguf" / file);
     const std::string key = "model.layers.1.self_attn.k_proj.weight";
     CHECK(gguf.tensor(key).to_floats() ==
