@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cfloat>
 #include <cmath>
 
 #include "base/error.h"
@@ -18,7 +19,10 @@ const Json* given(const Json& config, std::string_view field) {
 }
 
 float number(const Json& value, std::string_view field) {
-  return static_cast<float>(value.as_double(field));
+  const double wide = value.as_double(field);
+  // Out of float's range: infinite, which check() refuses.
+  if (std::fabs(wide) > FLT_MAX) return wide > 0 ? INFINITY : -INFINITY;
+  return static_cast<float>(wide);
 }
 
 std::vector<TokenId> stop_ids_of(const Json& value) {

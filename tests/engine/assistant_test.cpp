@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "engine/generator.h"
+#include "engine/stop_rules.h"
 #include "engine/tiny_model.h"
 
 namespace fs = std::filesystem;
@@ -108,6 +109,27 @@ TEST_CASE("broken small files are named") {
   fs::remove(folder.path() / "chat_template.jinja");
   fs::remove(folder.path() / "tokenizer.json");
   CHECK_THROWS_WITH_AS(Assistant::load(folder.path()), doctest::Contains("tokenizer.json"), Error);
+}
+
+TEST_CASE("a GGUF file answers as the folder it was made from") {
+  const fs::path file =
+      LINNET_SHARED_DIR "/models/tiny-smollm3-chat-gguf/tiny-smollm3-chat-f16.gguf";
+  if (!fs::exists(file)) {
+    MESSAGE("skipped: " << file.string() << " is not on this machine");
+    return;
+  }
+  const auto from_file = Assistant::load(file), from_folder = Assistant::load(tiny_folder());
+  CHECK(from_file.has_own_template);
+  CHECK(is_stop_id(from_file.defaults.stop_ids, 6012));
+  const auto prompt = from_folder.tokenizer->encode(
+      "<|im_start|>user\nHello!<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n");
+  GenerationConfig config;
+  config.max_new_tokens = 24;
+  config.stop_ids = from_file.defaults.stop_ids;
+  Generator a(from_file.model, from_file.tokenizer), b(from_folder.model, from_folder.tokenizer);
+  const auto answer = a.generate(prompt, config);
+  CHECK(answer.ids == b.generate(prompt, config).ids);
+  CHECK_FALSE(answer.text.empty());
 }
 
 TEST_CASE("names of models") {

@@ -65,9 +65,9 @@ TEST_CASE("values out of range name the field") {
       {R"({"do_sample": 1})", "do_sample"},
       {"[]", "generation config"},
   };
-  for (const auto& [text, field] : cases) {
-    CAPTURE(text);
-    CHECK_THROWS_WITH_AS(read(text), doctest::Contains(field), Error);
+  for (const auto& wrong : cases) {
+    CAPTURE(wrong.first);
+    CHECK_THROWS_WITH_AS(read(wrong.first), doctest::Contains(wrong.second), Error);
   }
 }
 
