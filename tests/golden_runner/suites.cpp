@@ -15,14 +15,8 @@ extern const Suite kTranscriptSuite;
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {
       // By the folder's name, so before those that look for files.
-      kTokenizerSuite,
-      kStreamSuite,
-      kChatSuite,
-      kJinjaSuite,
-      kWildTemplatesSuite,
-      kModelsSuite,
-      kCorruptSuite,
-      kTranscriptSuite,
+      kTokenizerSuite,     kStreamSuite, kChatSuite,    kJinjaSuite,
+      kWildTemplatesSuite, kModelsSuite, kCorruptSuite, kTranscriptSuite,
   };
   return all;
 }
