@@ -26,13 +26,19 @@ constexpr std::string_view kReserved[] = {"messages", "tools", "add_generation_p
                                           "eos_token"};
 constexpr std::string_view kLists[] = {"xml_tools", "python_tools", "documents"};
 
+constexpr std::size_t kMaxExtra = 256;
+
 bool is_one_of(std::string_view word, const auto& words) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
 void add_extra(Json& variables, const Json& extra) {
   if (extra.is_null()) return;
-  for (const auto& [key, value] : extra.as_object("chat_template_kwargs")) {
+  if (extra.as_object("chat_template_kwargs").size() > kMaxExtra) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("chat_template_kwargs: at most {} variables are taken", kMaxExtra));
+  }
+  for (const auto& [key, value] : extra.as_object()) {
     const std::string name = "chat_template_kwargs." + key;
     if (is_one_of(key, kReserved)) {
       fail(ErrorCode::invalid_argument, name + ": the request itself sets this variable");

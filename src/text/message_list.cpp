@@ -156,21 +156,26 @@ Prepared prepare(const Json& message, const std::string& name, ToolCallStyle sty
   const bool rewritten = style == ToolCallStyle::in_content && !calls.empty();
   if (rewritten) content = with_calls(std::move(content), calls, out.written);
   out.message = Json::object();
+  // Appended, not set: a client may send very many members. Their order is the client's, which
+  // templates show.
+  Json::Object& members = out.message.as_object();
+  bool has_content = false;
   for (const auto& [key, value] : message.as_object()) {
     if (value.is_null()) continue;
     if (key == "role") {
-      out.message.set(key, role);
-    } else if (key == "tool_calls" && role == "assistant") {
-      if (calls.empty() || rewritten) continue;
-      out.message.set(key, restyled_calls(value, calls, style == ToolCallStyle::argument_texts));
-    } else if (key != "content") {
-      out.message.set(key, value);
+      members.emplace_back(key, role);
+    } else if (key == "content") {
+      members.emplace_back(key, content);
+      has_content = true;
+    } else if (key != "tool_calls" || role != "assistant") {
+      members.emplace_back(key, value);
+    } else if (!calls.empty() && !rewritten) {
+      const bool as_text = style == ToolCallStyle::argument_texts;
+      members.emplace_back(key, restyled_calls(value, calls, as_text));
     }
-    // Templates print members in the client's order: content keeps its place.
-    if (key == "content") out.message.set(key, content);
   }
   // An assistant turn without content still has one: templates join it to other text.
-  if (out.message.find("content") == nullptr) out.message.set("content", std::move(content));
+  if (!has_content) members.emplace_back("content", std::move(content));
   return out;
 }
 
