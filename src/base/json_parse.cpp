@@ -43,8 +43,9 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     std::string_view reason = error.what();
     if (const auto end = reason.find("] "); end != std::string_view::npos)
       reason.remove_prefix(end + 2);
+    const std::string where = key_.empty() ? "" : fmt::format(" (after key {})", json_quote(key_));
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: not valid JSON at byte {}: {}", name_, position, reason));
+         fmt::format("{}: not valid JSON at byte {}{}: {}", name_, position, where, reason));
   }
 
   Json take() { return std::move(root_); }

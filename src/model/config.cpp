@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "model/config_fields.h"
 
 namespace linnet {
 namespace {
@@ -15,49 +16,13 @@ constexpr std::int64_t kWidest = std::int64_t{1} << 20;
 constexpr std::int64_t kLargestVocab = std::int64_t{1} << 24;
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 28;
 
-// Reads fields of one config object; errors name the file and the field.
-class Fields {
- public:
-  Fields(const Json& object, std::string name) : object_(object), name_(std::move(name)) {}
-
-  // nullptr when the field is absent or null.
-  const Json* find(std::string_view key) const {
-    const Json* value = object_.find(key);
-    return value != nullptr && !value->is_null() ? value : nullptr;
-  }
-  std::string label(std::string_view key) const { return fmt::format("{}: {}", name_, key); }
-
-  std::int64_t size(std::string_view key, std::int64_t most) const {
-    const Json* value = find(key);
-    if (value == nullptr) {
-      fail(ErrorCode::invalid_argument, fmt::format("{}: field \"{}\" is missing", name_, key));
-    }
-    return value->as_int_in(1, most, label(key));
-  }
-  std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t fallback) const {
-    return find(key) != nullptr ? size(key, most) : fallback;
-  }
-  bool flag(std::string_view key, bool fallback) const {
-    const Json* value = find(key);
-    return value != nullptr ? value->as_bool(label(key)) : fallback;
-  }
-  std::string text(std::string_view key, std::string fallback) const {
-    const Json* value = find(key);
-    return value != nullptr ? value->as_string(label(key)) : fallback;
-  }
-
- private:
-  const Json& object_;
-  std::string name_;
-};
-
 struct KnownHead {
   std::string_view suffix;
   TaskHead head;
 };
 constexpr KnownHead kHeads[] = {{"ForCausalLM", TaskHead::causal_lm}, {"Model", TaskHead::none}};
 
-void read_architecture(const Fields& fields, ModelConfig& config) {
+void read_architecture(const ConfigFields& fields, ModelConfig& config) {
   config.model_type = fields.text("model_type", "");
   const Json* list = fields.find("architectures");
   if (list != nullptr && list->size() > 0) {
@@ -82,7 +47,7 @@ void read_architecture(const Fields& fields, ModelConfig& config) {
                    fields.label("architectures"), config.architecture, config.model_type));
 }
 
-void read_sizes(const Fields& fields, ModelConfig& config) {
+void read_sizes(const ConfigFields& fields, ModelConfig& config) {
   config.vocab = fields.size("vocab_size", kLargestVocab);
   config.hidden = fields.size("hidden_size", kWidest);
   config.ffn = fields.size("intermediate_size", kWidest);
@@ -109,7 +74,7 @@ void read_sizes(const Fields& fields, ModelConfig& config) {
   }
 }
 
-Activation read_activation(const Fields& fields) {
+Activation read_activation(const ConfigFields& fields) {
   const std::string name = fields.text("hidden_act", "silu");
   if (name == "silu" || name == "swish") return Activation::silu;
   if (name == "gelu") return Activation::gelu;
@@ -120,39 +85,12 @@ Activation read_activation(const Fields& fields) {
                    fields.label("hidden_act"), name));
 }
 
-// The two spellings: rope_theta beside rope_scaling, or one object rope_parameters.
-RopeConfig read_rope(const Fields& fields) {
-  RopeConfig rope;
-  const Json* object = fields.find("rope_parameters");
-  const std::string key = object != nullptr ? "rope_parameters" : "rope_scaling";
-  if (object == nullptr) object = fields.find("rope_scaling");
-  const Json* theta = fields.find("rope_theta");
-  if (object != nullptr) {
-    object->as_object(fields.label(key));
-    const Fields inner(*object, fields.label(key));
-    rope.type = inner.text("rope_type", inner.text("type", "default"));
-    if (const Json* own = inner.find("rope_theta")) theta = own;
-    rope.parameters = *object;
-  }
-  if (theta == nullptr) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("{} is missing (nor is it in rope_parameters); Linnet does not guess it",
-                     fields.label("rope_theta")));
-  }
-  rope.theta = theta->as_double(fields.label("rope_theta"));
-  if (!(rope.theta > 0) || rope.theta > 1e18) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("{}: {} is not a positive base", fields.label("rope_theta"), rope.theta));
-  }
-  return rope;
-}
-
 // SmolLM3 rotates where no_rope_layers has a 1; without the list, in all layers but every
 // interval-th. Llama rotates everywhere.
-std::vector<bool> read_rope_layers(const Fields& fields, const ModelConfig& config) {
+std::vector<bool> read_rope_layers(const ConfigFields& fields, const ModelConfig& config) {
   const auto layers = static_cast<std::size_t>(config.layers);
   std::vector<bool> rotates(layers, true);
-  if (const Json* list = fields.find("no_rope_layers"); list != nullptr && list->size() > 0) {
+  if (const Json* list = fields.find("no_rope_layers"); list != nullptr) {
     const Json::Array& flags = list->as_array(fields.label("no_rope_layers"));
     if (flags.size() < layers) {
       fail(ErrorCode::invalid_argument,
@@ -175,7 +113,7 @@ std::vector<bool> read_rope_layers(const Fields& fields, const ModelConfig& conf
 
 // Layers named sliding_attention see `sliding_window` keys. Without the list, SmolLM3 slides in the
 // layers without rotation when use_sliding_window is on.
-std::vector<std::int64_t> read_windows(const Fields& fields, const ModelConfig& config) {
+std::vector<std::int64_t> read_windows(const ConfigFields& fields, const ModelConfig& config) {
   const auto layers = static_cast<std::size_t>(config.layers);
   std::vector<std::int64_t> windows(layers, 0);
   const std::int64_t window = fields.size_or("sliding_window", kMostPositions, 0);
@@ -202,7 +140,7 @@ std::vector<std::int64_t> read_windows(const Fields& fields, const ModelConfig& 
   return windows;
 }
 
-void read_token_ids(const Fields& fields, ModelConfig& config) {
+void read_token_ids(const ConfigFields& fields, ModelConfig& config) {
   constexpr std::int64_t kMostId = kLargestVocab;
   const auto id_of = [&](const Json& value, std::string_view key) {
     return static_cast<std::int32_t>(value.as_int_in(-1, kMostId, fields.label(key)));
@@ -222,8 +160,9 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& name) {
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: expected an object, found {}", name, json.type_name()));
   }
-  const Fields fields(json, name);
+  const ConfigFields fields(json, name);
   ModelConfig config;
+  config.name = name;
   read_architecture(fields, config);
   read_sizes(fields, config);
   config.activation = read_activation(fields);
@@ -239,7 +178,7 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& name) {
   config.mlp_bias = fields.flag("mlp_bias", false);
   // Absent, transformers' class default counts: SmolLM3 ties head and embedding, Llama does not.
   config.tied_head = fields.flag("tie_word_embeddings", config.model_type == "smollm3");
-  config.rope = read_rope(fields);
+  config.rope = read_rope(fields, config.head_dim);
   config.layer_has_rope = read_rope_layers(fields, config);
   config.layer_window = read_windows(fields, config);
   read_token_ids(fields, config);

@@ -20,6 +20,7 @@ struct RopeConfig {
 };
 
 struct ModelConfig {
+  std::string name;          // of the file, for messages
   std::string architecture;  // "SmolLM3ForCausalLM"
   std::string model_type;    // "smollm3"
   TaskHead task_head = TaskHead::causal_lm;

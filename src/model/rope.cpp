@@ -11,7 +11,7 @@ namespace linnet {
 RopeTable make_rope_table(const ModelConfig& config) {
   if (config.rope.type != "default") {
     fail(ErrorCode::unsupported,
-         fmt::format("rope type \"{}\" is not supported; Linnet knows \"default\"",
+         fmt::format("{}: rope_type \"{}\" is not supported yet, only \"default\" is", config.name,
                      config.rope.type));
   }
   RopeTable table;

@@ -36,38 +36,59 @@ void append_list(std::string& message, std::string_view title,
     message += fmt::format("\n    and {} more", items.size() - kNamesShown);
 }
 
-// The tensors as the files have them.
-std::vector<Tensor> find_tensors(const ModelFiles& files, const Program& program,
-                                 LoadReport& report) {
-  const std::string prefix = find_prefix(files);
-  std::vector<Tensor> tensors;
-  std::vector<std::string> missing, misshapen;
-  std::unordered_set<std::string> used;
-  for (const WeightSlot& slot : program.weights) {
-    const std::string name = file_name_of(prefix, slot.name);
-    if (!files.has(name)) {
-      missing.push_back(fmt::format("{} {}", name, shape_text(slot.shape)));
-      continue;
+// Compares what the program asks for with what the files have.
+class TensorFinder {
+ public:
+  TensorFinder(const ModelFiles& files, const Program& program)
+      : files_(files), program_(program), prefix_(find_prefix(files)) {}
+
+  // In the order of program.weights, as the files have them.
+  std::vector<Tensor> find_all(LoadReport& report) {
+    std::vector<Tensor> tensors;
+    for (const WeightSlot& slot : program_.weights) {
+      const std::string name = file_name_of(prefix_, slot.name);
+      // Without any weights the first one asked for says so.
+      if (files_.weights != nullptr && !files_.has(name)) {
+        missing_.push_back(fmt::format("{} {}", files_.describe(name), shape_text(slot.shape)));
+        continue;
+      }
+      used_.insert(name);
+      tensors.push_back(files_.tensor(name));
+      report.file_bytes += tensors.back().bytes().size();
+      if (tensors.back().shape() != slot.shape) misshapen_.push_back(shape_fault(name, slot));
     }
-    used.insert(name);
-    Tensor tensor = files.tensor(name);
-    if (tensor.shape() != slot.shape) {
-      misshapen.push_back(fmt::format("{}: the config asks for {}, the file has {}", name,
-                                      shape_text(slot.shape), shape_text(tensor.shape())));
+    for (const std::string& name : files_.tensor_names()) {
+      if (!used_.contains(name)) report.unexpected.push_back(name);
     }
-    report.file_bytes += tensor.bytes().size();
-    tensors.push_back(std::move(tensor));
+    if (!missing_.empty() || !misshapen_.empty()) refuse(report);
+    return tensors;
   }
-  for (const std::string& name : files.tensor_names()) {
-    if (!used.contains(name)) report.unexpected.push_back(name);
+
+ private:
+  std::string shape_fault(const std::string& name, const WeightSlot& slot) const {
+    const Shape& found = files_.find(name)->shape;
+    const bool vocab = found.size() == 2 && slot.shape[0] == program_.vocab &&
+                       found[0] != program_.vocab && slot.shape.size() == 2;
+    return fmt::format("{}: the config asks for {}{}", files_.describe(name),
+                       shape_text(slot.shape),
+                       vocab ? fmt::format(" (vocab_size {})", program_.vocab) : "");
   }
-  if (missing.empty() && misshapen.empty()) return tensors;
-  std::string message = fmt::format("{}: the tensors do not fit the config:", files.path.string());
-  append_list(message, "missing", missing);
-  append_list(message, "of another shape", misshapen);
-  append_list(message, "in the file that the model does not have", report.unexpected);
-  fail(ErrorCode::corrupt_file, message);
-}
+
+  [[noreturn]] void refuse(const LoadReport& report) const {
+    std::string message =
+        fmt::format("{}: the tensors do not fit this config:", files_.config_file);
+    append_list(message, "missing", missing_);
+    append_list(message, "of another shape", misshapen_);
+    append_list(message, "in the file that the model does not have", report.unexpected);
+    fail(ErrorCode::corrupt_file, message);
+  }
+
+  const ModelFiles& files_;
+  const Program& program_;
+  std::string prefix_;
+  std::vector<std::string> missing_, misshapen_;
+  std::unordered_set<std::string> used_;
+};
 
 bool decodes_to_float(DType dtype) {
   switch (dtype) {
@@ -108,15 +129,16 @@ LoadedWeights load_weights(const ModelFiles& files, const Program& program, Thre
                            const LoadOptions& options) {
   const auto start = Clock::now();
   LoadedWeights loaded;
-  loaded.tensors = find_tensors(files, program, loaded.report);
+  loaded.tensors = TensorFinder(files, program).find_all(loaded.report);
 
   std::uint64_t decoded_bytes = 0, file_bytes = 0;
   for (std::size_t i = 0; i < loaded.tensors.size(); ++i) {
     const Tensor& tensor = loaded.tensors[i];
     if (!decodes_to_float(tensor.dtype())) {
+      const std::string name = file_name_of(find_prefix(files), program.weights[i].name);
       fail(ErrorCode::unsupported,
-           fmt::format("{}: tensor {} is of type {}, which holds no weights", files.path.string(),
-                       program.weights[i].name, dtype_name(tensor.dtype())));
+           fmt::format("{}: integers are no weights; f32, bf16, f16 or a GGUF block type is needed",
+                       files.describe(name)));
     }
     if (!usable_in_place(tensor)) {
       decoded_bytes += static_cast<std::uint64_t>(tensor.elements()) * sizeof(float);

@@ -15,9 +15,12 @@ constexpr std::int64_t kLanes = 8;
 // of every operation. Eight lanes are two of them: a wider type would live on the stack where the
 // machine the code is built for has no such register.
 using Quad = float __attribute__((vector_size(16)));
-using UnalignedQuad = float __attribute__((vector_size(16), aligned(4), may_alias));
 
-inline Quad load(const float* source) { return *reinterpret_cast<const UnalignedQuad*>(source); }
+inline Quad load(const float* source) {
+  Quad quad;
+  std::memcpy(&quad, source, sizeof quad);
+  return quad;
+}
 
 inline float tree_sum(Quad low, Quad high) {
   const Quad v = low + high;  // lanes j + (j + 4)

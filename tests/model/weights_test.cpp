@@ -97,7 +97,7 @@ TEST_CASE("a tied head uses the embedding; an own head its tensor") {
   Folder folder;
   const auto tied = logits(*folder.load());
   folder.config.set("tie_word_embeddings", false);
-  CHECK(folder.fault().find("lm_head.weight [20, 8]") != std::string::npos);
+  CHECK(folder.fault().find("lm_head.weight") != std::string::npos);
   folder.tensors.emplace_back("lm_head.weight", folder.tensors[0].second);
   CHECK(logits(*folder.load()) == tied);
 }
@@ -123,7 +123,7 @@ TEST_CASE("weights decoded at load and row by row give the same bits") {
 TEST_CASE("integer tensors are no weights") {
   Folder folder;
   folder.tensors[1].second = Tensor::zeros(DType::i32, {8});
-  CHECK(folder.fault().find("i32") != std::string::npos);
+  CHECK(folder.fault().find("I32") != std::string::npos);
 }
 
 TEST_CASE("progress ends at 1") {

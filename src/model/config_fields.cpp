@@ -1,0 +1,51 @@
+#include "model/config_fields.h"
+
+#include <fmt/core.h>
+
+#include "base/error.h"
+
+namespace linnet {
+
+const Json* ConfigFields::find(std::string_view key) const {
+  const Json* value = object_.find(key);
+  return value != nullptr && !value->is_null() ? value : nullptr;
+}
+
+const Json& ConfigFields::require(std::string_view key) const {
+  if (const Json* value = find(key)) return *value;
+  fail(ErrorCode::invalid_argument, fmt::format("{}: field \"{}\" is missing", name_, key));
+}
+
+std::string ConfigFields::label(std::string_view key) const {
+  return fmt::format("{}: {}", name_, key);
+}
+
+std::int64_t ConfigFields::size(std::string_view key, std::int64_t most) const {
+  return require(key).as_int_in(1, most, label(key));
+}
+
+std::int64_t ConfigFields::size_or(std::string_view key, std::int64_t most,
+                                   std::int64_t fallback) const {
+  return find(key) != nullptr ? size(key, most) : fallback;
+}
+
+double ConfigFields::positive(std::string_view key) const {
+  const double value = require(key).as_double(label(key));
+  if (!(value > 0) || value > 1e18) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: {} is not a positive number", label(key), value));
+  }
+  return value;
+}
+
+bool ConfigFields::flag(std::string_view key, bool fallback) const {
+  const Json* value = find(key);
+  return value != nullptr ? value->as_bool(label(key)) : fallback;
+}
+
+std::string ConfigFields::text(std::string_view key, std::string fallback) const {
+  const Json* value = find(key);
+  return value != nullptr ? value->as_string(label(key)) : fallback;
+}
+
+}  // namespace linnet

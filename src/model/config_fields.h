@@ -1,0 +1,37 @@
+// Typed reading of the fields of a config object; every error names the file and the field.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "model/config.h"
+
+namespace linnet {
+
+class ConfigFields {
+ public:
+  ConfigFields(const Json& object, std::string name) : object_(object), name_(std::move(name)) {}
+
+  // nullptr when the field is absent or null.
+  const Json* find(std::string_view key) const;
+  // Error{invalid_argument} when it is absent.
+  const Json& require(std::string_view key) const;
+  std::string label(std::string_view key) const;  // "config.json: vocab_size"
+
+  std::int64_t size(std::string_view key, std::int64_t most) const;
+  std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t fallback) const;
+  double positive(std::string_view key) const;
+  bool flag(std::string_view key, bool fallback) const;
+  std::string text(std::string_view key, std::string fallback) const;
+
+ private:
+  const Json& object_;
+  std::string name_;
+};
+
+// The rotation, in either spelling, with the parameters of its type checked.
+RopeConfig read_rope(const ConfigFields& fields, std::int64_t head_dim);
+
+}  // namespace linnet
