@@ -50,9 +50,9 @@ void answer_and_report(ChatSession& session) {
 }
 
 // One input of the user. True to leave.
-bool handle_input(ChatSession& session, const std::string& input) {
+bool handle_input(ChatSession& session, const std::string& input, bool is_text) {
   if (is_blank(input)) return false;
-  if (input.front() == '/') {
+  if (input.front() == '/' && !is_text) {
     const SlashOutcome outcome = run_slash_command(session, input);
     session.out().flush();
     if (outcome == SlashOutcome::answer_again) answer_and_report(session);
@@ -85,7 +85,7 @@ int chat_on_terminal(ChatSession& session) {
       continue;
     }
     if (!input.add(line)) continue;
-    if (handle_input(session, input.take())) return 0;
+    if (handle_input(session, input.take(), input.quoted())) return 0;
     if (must_leave()) return interrupt_status();
     clear_interrupt();
   }

@@ -62,6 +62,7 @@ void add_argument(CLI::App& app, const Argument& argument, Assignments& found) {
   });
   if (argument.many) {
     added->expected(argument.required ? 1 : 0, CLI::detail::expected_max_vector_size);
+    added->allow_extra_args();
   } else {
     added->expected(1)->allow_extra_args(false);
   }

@@ -1,9 +1,16 @@
 #include "cli/interrupt.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
+
+#include <cerrno>
 #include <cstring>
+
+#include "base/error.h"
 
 namespace linnet {
 namespace {
@@ -13,12 +20,20 @@ std::atomic<bool> flag{false};
 std::atomic<int> deferred{0};
 std::atomic<int> last_signal{SIGINT};
 std::atomic<const char*> farewell{nullptr};
+// A byte in this pipe wakes wait_for_input(), whichever thread the signal went to, and even when it
+// came just before the wait.
+int wake_pipe[2] = {-1, -1};
 static_assert(std::atomic<bool>::is_always_lock_free &&
               std::atomic<const char*>::is_always_lock_free);
 
 void on_signal(int number) {
   last_signal.store(number);
-  if (deferred.load() > 0 && !flag.exchange(true)) return;
+  if (deferred.load() > 0 && !flag.exchange(true)) {
+    const int saved = errno;
+    [[maybe_unused]] const ssize_t put = ::write(wake_pipe[1], "", 1);
+    errno = saved;
+    return;
+  }
   if (const char* text = farewell.load(); text != nullptr) {
     [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text, std::strlen(text));
   }
@@ -28,6 +43,9 @@ void on_signal(int number) {
 }  // namespace
 
 void install_signal_handlers() {
+  if (wake_pipe[0] < 0 && ::pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+    fail_io("cannot make a pipe");
+  }
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
     if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
@@ -47,7 +65,17 @@ DeferInterrupt::~DeferInterrupt() { deferred.fetch_sub(1); }
 
 const std::atomic<bool>& interrupt_flag() { return flag; }
 
-void clear_interrupt() { flag.store(false); }
+void clear_interrupt() {
+  std::array<char, 64> bytes;
+  while (::read(wake_pipe[0], bytes.data(), bytes.size()) > 0) continue;
+  flag.store(false);
+}
+
+bool wait_for_input(int fd) {
+  std::array<pollfd, 2> waiting = {pollfd{fd, POLLIN, 0}, pollfd{wake_pipe[0], POLLIN, 0}};
+  if (::poll(waiting.data(), waiting.size(), -1) < 0) return false;
+  return waiting[1].revents == 0;
+}
 
 int interrupt_status() { return 128 + last_signal.load(); }
 

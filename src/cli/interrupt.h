@@ -25,6 +25,9 @@ int interrupt_status();
 // True for signals after which nothing more should be asked (SIGTERM, SIGHUP).
 bool must_leave();
 
+// Waits until `fd` can be read (or has ended). False when a signal came first: look at the flag.
+bool wait_for_input(int fd);
+
 // Bytes sent to standard error before a signal ends the program (to reset colours, or to erase a
 // progress bar): a string literal, or nullptr for none.
 void set_farewell(const char* text);

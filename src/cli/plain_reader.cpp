@@ -14,16 +14,19 @@ constexpr std::size_t kChunk = 1 << 16;
 
 // Appends what there is to read; false at the end. An interruption that was deferred ends it too.
 bool read_more(int fd, const std::string& name, std::string& buffer) {
+  while (!wait_for_input(fd)) {
+    if (interrupt_flag().load()) return false;
+  }
   const std::size_t before = buffer.size();
   buffer.resize(before + kChunk);
   ssize_t got = 0;
   do {
     got = ::read(fd, buffer.data() + before, kChunk);
-  } while (got < 0 && errno == EINTR && !interrupt_flag().load());
+  } while (got < 0 && errno == EINTR);
   const int code = errno;
   buffer.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
   errno = code;
-  if (got < 0 && errno != EINTR) fail_io("cannot read " + name);
+  if (got < 0) fail_io("cannot read " + name);
   return got > 0;
 }
 

@@ -27,13 +27,13 @@ struct RunFlags {
   SamplingOptions sampling;
 };
 
-// The argument, then what is piped in, an empty line between.
+// The argument, then what is piped in, an empty line between. Raw input is not touched.
 std::string whole_prompt(const RunFlags& options, const Terminal& terminal) {
   std::string prompt = options.prompt.value_or("");
   require_utf8(prompt, "PROMPT");
   if (!terminal.in) {
     std::string input = read_all(STDIN_FILENO, "standard input");
-    if (input.ends_with('\n')) input.pop_back();
+    if (!options.raw && input.ends_with('\n')) input.pop_back();
     require_utf8(input, "standard input");
     if (!prompt.empty() && !input.empty()) prompt += "\n\n";
     prompt += input;

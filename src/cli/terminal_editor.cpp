@@ -62,13 +62,17 @@ class Keyboard {
   Key next(char32_t& point, const auto& on_signal) {
     while (true) {
       if (!waiting_.empty() && take(point)) return Key::character;
+      if (!wait_for_input(STDIN_FILENO)) {
+        if (!on_signal()) return Key::failed;
+        continue;
+      }
       char bytes[256];
       const ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
       if (got > 0) {
         waiting_.append(bytes, static_cast<std::size_t>(got));
       } else if (got == 0) {
         return Key::end;
-      } else if (errno != EINTR || !on_signal()) {
+      } else if (errno != EINTR) {
         return Key::failed;
       }
     }

@@ -21,8 +21,10 @@ bool UserInput::add(const std::string& line) {
   if (!pending_) {
     if (!rest.starts_with(kQuotes)) {
       text_ = line;
+      quoted_ = false;
       return true;
     }
+    quoted_ = true;
     rest.remove_prefix(kQuotes.size());
     pending_ = true;
   } else {

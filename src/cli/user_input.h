@@ -10,12 +10,15 @@ class UserInput {
   // True when the input is complete.
   bool add(const std::string& line);
   bool pending() const { return pending_; }
+  // The complete input stood in quotes: it is text, whatever it begins with.
+  bool quoted() const { return quoted_; }
   // The complete input; begins anew.
   std::string take();
   void cancel() { *this = {}; }
 
  private:
   bool pending_ = false;
+  bool quoted_ = false;
   std::string text_;
 };
 

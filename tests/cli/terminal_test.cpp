@@ -65,6 +65,7 @@ TEST_CASE("the nearest name is found for slips only") {
 TEST_CASE("three quotes gather several lines") {
   UserInput input;
   CHECK(input.add("one line"));
+  CHECK_FALSE(input.quoted());
   CHECK(input.take() == "one line");
   CHECK_FALSE(input.add("\"\"\""));
   CHECK(input.pending());
@@ -73,6 +74,7 @@ TEST_CASE("three quotes gather several lines") {
   CHECK(input.add("second\"\"\" "));
   CHECK(input.take() == "first\n\nsecond");
   CHECK(input.add("\"\"\"all in one\"\"\""));
+  CHECK(input.quoted());
   CHECK(input.take() == "all in one");
   CHECK_FALSE(input.add("\"\"\"begun"));
   CHECK(input.add("\"\"\""));
