@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "base/error.h"
@@ -22,7 +23,7 @@ Json::Json(unsigned long value) {
   if (value <= static_cast<unsigned long>(std::numeric_limits<std::int64_t>::max())) {
     value_ = static_cast<std::int64_t>(value);
   } else {
-    value_ = static_cast<double>(value);
+    value_ = LargeInteger{std::to_string(value)};
   }
 }
 
@@ -31,8 +32,9 @@ Json Json::parse(std::string_view text, const std::string& name) {
 }
 
 std::string_view Json::type_name() const {
-  static constexpr std::string_view kNames[] = {"null",     "a boolean", "an integer", "a number",
-                                                "a string", "an array",  "an object"};
+  static constexpr std::string_view kNames[] = {"null",      "a boolean", "an integer",
+                                                "a number",  "a string",  "an array",
+                                                "an object", "an integer"};
   return kNames[value_.index()];
 }
 
@@ -50,7 +52,16 @@ std::int64_t Json::as_int(std::string_view name) const {
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: expected an integer, found {}", name, *value));
   }
+  if (is_large_int()) {
+    fail(ErrorCode::invalid_argument, fmt::format("{}: {} does not fit into 64 bits", name,
+                                                  std::get<LargeInteger>(value_).digits));
+  }
   wrong_type(name, "an integer", *this);
+}
+
+const std::string& Json::large_digits() const {
+  LINNET_CHECK(is_large_int());
+  return std::get<LargeInteger>(value_).digits;
 }
 
 std::int64_t Json::as_int_in(std::int64_t low, std::int64_t high, std::string_view name) const {
@@ -65,6 +76,7 @@ std::int64_t Json::as_int_in(std::int64_t low, std::int64_t high, std::string_vi
 double Json::as_double(std::string_view name) const {
   if (const auto* value = std::get_if<double>(&value_)) return *value;
   if (const auto* value = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*value);
+  if (is_large_int()) return std::strtod(large_digits().c_str(), nullptr);
   wrong_type(name, "a number", *this);
 }
 

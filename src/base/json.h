@@ -12,6 +12,14 @@
 
 namespace linnet {
 
+// A whole number outside of std::int64_t, kept as it was written: an optional minus and at most
+// kMaxDigits digits (as many as Python reads).
+struct LargeInteger {
+  static constexpr std::size_t kMaxDigits = 4300;
+  std::string digits;
+  bool operator==(const LargeInteger&) const = default;
+};
+
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -25,10 +33,10 @@ class Json {
   Json(unsigned value) : value_(std::int64_t{value}) {}
   Json(long value) : value_(std::int64_t{value}) {}
   Json(long long value) : value_(std::int64_t{value}) {}
-  // Above 2^63 - 1 a whole number becomes a double, as it does when it is parsed.
   Json(unsigned long value);
   Json(unsigned long long value) : Json(static_cast<unsigned long>(value)) {}
   Json(double value) : value_(value) {}
+  Json(LargeInteger value) : value_(std::move(value)) {}
   Json(const char* value) : value_(std::string(value)) {}
   Json(std::string value) : value_(std::move(value)) {}
   Json(std::string_view value) : value_(std::string(value)) {}
@@ -51,7 +59,8 @@ class Json {
   bool is_bool() const { return std::holds_alternative<bool>(value_); }
   bool is_int() const { return std::holds_alternative<std::int64_t>(value_); }
   bool is_double() const { return std::holds_alternative<double>(value_); }
-  bool is_number() const { return is_int() || is_double(); }
+  bool is_large_int() const { return std::holds_alternative<LargeInteger>(value_); }
+  bool is_number() const { return is_int() || is_double() || is_large_int(); }
   bool is_string() const { return std::holds_alternative<std::string>(value_); }
   bool is_array() const { return std::holds_alternative<Array>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
@@ -61,7 +70,8 @@ class Json {
   bool as_bool(std::string_view name = "value") const;
   std::int64_t as_int(std::string_view name = "value") const;  // also 3.0
   std::int64_t as_int_in(std::int64_t low, std::int64_t high, std::string_view name) const;
-  double as_double(std::string_view name = "value") const;
+  double as_double(std::string_view name = "value") const;  // any number
+  const std::string& large_digits() const;                  // of a large integer (a bug otherwise)
   const std::string& as_string(std::string_view name = "value") const;
   const Array& as_array(std::string_view name = "value") const;
   const Object& as_object(std::string_view name = "value") const;
@@ -90,7 +100,8 @@ class Json {
   bool operator==(const Json& other) const = default;
 
  private:
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> value_;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object, LargeInteger>
+      value_;
 };
 
 // `text` as a JSON string with quotes. Invalid UTF-8 becomes U+FFFD.

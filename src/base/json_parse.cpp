@@ -19,7 +19,16 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool value) override { return put(Json(value)); }
   bool number_integer(number_integer_t value) override { return put(Json(value)); }
   bool number_unsigned(number_unsigned_t value) override { return put(Json(value)); }
-  bool number_float(number_float_t value, const string_t&) override { return put(Json(value)); }
+  // Whole numbers beyond 64 bits come here too.
+  bool number_float(number_float_t value, const string_t& text) override {
+    if (text.find_first_of(".eE") != string_t::npos) return put(Json(value));
+    if (text.size() > LargeInteger::kMaxDigits) {
+      fail(ErrorCode::invalid_argument,
+           fmt::format("{}: a number of {} digits; at most {} are read", name_, text.size(),
+                       LargeInteger::kMaxDigits));
+    }
+    return put(Json(LargeInteger{text}));
+  }
   bool string(string_t& value) override { return put(Json(std::move(value))); }
   bool binary(binary_t&) override { return false; }
 

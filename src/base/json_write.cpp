@@ -68,6 +68,8 @@ class Writer {
       out_ += value.as_bool() ? "true" : "false";
     } else if (value.is_int()) {
       out_ += fmt::format("{}", value.as_int());
+    } else if (value.is_large_int()) {
+      out_ += value.large_digits();
     } else if (value.is_double()) {
       out_ += json_number(value.as_double());
     } else if (value.is_string()) {

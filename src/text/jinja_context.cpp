@@ -19,12 +19,22 @@ Text input_text(const std::string& bytes, const HostSpans& host_spans) {
   return mixed;
 }
 
+// As JSON writes it: a minus perhaps, then digits, no more than Integer holds.
+Value large_integer(std::string_view digits) {
+  const bool negative = digits.starts_with('-');
+  if (negative) digits.remove_prefix(1);
+  const auto magnitude = Integer::parse(digits, 10);
+  LINNET_CHECK(magnitude.has_value());
+  return Value(negative ? magnitude->negated() : *magnitude);
+}
+
 }  // namespace
 
 Value value_of(Heap& heap, const Json& json, const HostSpans& host_spans) {
   if (json.is_null()) return Value();
   if (json.is_bool()) return Value(json.as_bool());
   if (json.is_int()) return Value(json.as_int());
+  if (json.is_large_int()) return large_integer(json.large_digits());
   if (json.is_double()) return Value(json.as_double());
   if (json.is_string()) return heap.text(input_text(json.as_string(), host_spans));
   const Heap::Level level(heap);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+
 #include "base/error.h"
 
 using namespace linnet;
@@ -64,9 +66,19 @@ TEST_CASE("getters check type and range and name the field") {
   CHECK(value.find("gone") == nullptr);
 }
 
-TEST_CASE("unsigned numbers above the signed range become doubles") {
-  CHECK(Json::parse("18446744073709551615", "v").is_double());
+TEST_CASE("whole numbers beyond 64 bits are kept digit by digit") {
   CHECK(Json::parse("9223372036854775807", "v").as_int() == 9223372036854775807);
+  for (const char* digits : {"9223372036854775808", "18446744073709551615", "18446744073709551616",
+                             "-9223372036854775809", "123456789012345678901234567890"}) {
+    const Json value = Json::parse(digits, "v");
+    CHECK(value.is_large_int());
+    CHECK(value.dump() == digits);
+    CHECK(value.as_double() == std::strtod(digits, nullptr));
+    CHECK_THROWS_AS(value.as_int("n"), Error);
+  }
+  CHECK(Json(18446744073709551615ul).dump() == "18446744073709551615");
+  // Too large for a double too, so it is no number to nlohmann.
+  CHECK(fault_of(std::string(5000, '9')) != "");
 }
 
 TEST_CASE("text that is not UTF-8 is written with replacement characters") {
