@@ -146,6 +146,9 @@ const Command* parse(int argc, char** argv, const std::vector<Command>& commands
   } catch (const CLI::ExtrasError&) {
     const Command* command = find_command(commands, app);
     refuse_extras(app.remaining(true), option_names(globals, command), commands, command);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    throw UsageError(text.substr(0, text.find(':')) + ": a value is missing");
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }
@@ -167,6 +170,7 @@ ColorMode color_mode(const std::string& name) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  ensure_standard_streams();
   install_signal_handlers();
   GlobalOptions globals;
   const std::vector<Option> global_options = global_option_table(globals);

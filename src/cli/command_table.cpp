@@ -25,7 +25,7 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
        .help = "tiny, smollm2, or the path of a model folder or GGUF file (default: smollm2 when "
                "it is in the cache, else tiny)",
        .is_path = true,
-       .set = to_text(globals.model)},
+       .set = to_path(globals.model)},
       {.name = "threads",
        .letter = 't',
        .value = "N",

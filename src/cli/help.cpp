@@ -21,7 +21,9 @@ std::string option_explanation(const Option& option) {
   std::string text = option.help;
   if (!option.choices.empty()) text += fmt::format(": {}", fmt::join(option.choices, ", "));
   if (option.repeatable) text += "; may be repeated";
-  return text + fmt::format(" [{}]", option_variable(option));
+  const std::string negated = negation_variable(option);
+  return text +
+         fmt::format(" [{}{}{}]", option_variable(option), negated.empty() ? "" : ", ", negated);
 }
 
 std::string option_list(const std::vector<Option>& options, int width) {

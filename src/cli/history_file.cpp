@@ -11,12 +11,14 @@
 #include "base/log.h"
 #include "cli/options.h"
 #include "cli/private_file.h"
+#include "text/utf8.h"
 
 namespace linnet {
 
 namespace {
 constexpr std::uint64_t kMaxFileBytes = 64u << 20;
-}
+constexpr std::size_t kMaxEntryBytes = 1 << 14;  // 2 * kKept of them stay below the other limit
+}  // namespace
 
 HistoryFile::HistoryFile(std::optional<std::filesystem::path> path) : path_(std::move(path)) {
   if (!path_) return;
@@ -34,7 +36,8 @@ void HistoryFile::load() {
   std::size_t lines = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (end > begin) entries_.push_back(text.substr(begin, end - begin));
+    // Another hand may have been at the file; the editor takes valid text only.
+    if (end > begin) entries_.push_back(repair_utf8(text.substr(begin, end - begin)));
     begin = end + 1;
     ++lines;
   }
@@ -48,7 +51,8 @@ void HistoryFile::load() {
 void HistoryFile::add(const std::string& entry) {
   std::string line = entry;
   std::replace(line.begin(), line.end(), '\n', ' ');
-  if (line.empty() || (!entries_.empty() && entries_.back() == line)) return;
+  if (line.empty() || line.size() > kMaxEntryBytes) return;
+  if (!entries_.empty() && entries_.back() == line) return;
   entries_.push_back(line);
   if (path_) append(line + "\n");
 }

@@ -17,7 +17,7 @@ class HistoryFile {
   explicit HistoryFile(std::optional<std::filesystem::path> path);
 
   const std::vector<std::string>& entries() const { return entries_; }
-  // Repetitions of the last entry and empty ones are left out; newlines become spaces.
+  // Repetitions of the last entry, empty and very long ones are left out; newlines become spaces.
   void add(const std::string& entry);
 
  private:

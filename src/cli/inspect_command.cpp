@@ -193,7 +193,7 @@ Command make_inspect_command() {
   command.examples = {"linnet inspect tiny", "linnet inspect tiny --tensors --program",
                       "linnet inspect model.gguf --context 8192", "linnet inspect tiny --json"};
   command.argument = Argument{
-      .name = "MODEL", .help = "as --model", .is_path = true, .set = to_text(options->model)};
+      .name = "MODEL", .help = "as --model", .is_path = true, .set = to_path(options->model)};
   command.options = {
       {.name = "tensors",
        .help = "list the tensors with types and shapes",

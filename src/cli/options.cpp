@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/json.h"
+#include "text/utf8.h"
 
 namespace linnet {
 namespace {
@@ -32,6 +33,13 @@ T parse_all(const std::string& text, const std::string& expected) {
     throw UsageError(fmt::format("expected {}, found {}", expected, json_quote(text)));
   }
   return value;
+}
+
+const std::string& checked_text(const std::string& text) {
+  if (const auto offset = find_invalid_utf8(text)) {
+    throw UsageError(fmt::format("invalid UTF-8 at byte {}", *offset));
+  }
+  return text;
 }
 
 std::string range_text(IntegerRange range) {
@@ -94,15 +102,23 @@ OptionSetter to_flag(std::optional<bool>& target) {
 }
 
 OptionSetter to_text(std::string& target) {
-  return [&target](const std::string& text) { target = text; };
+  return [&target](const std::string& text) { target = checked_text(text); };
 }
 
 OptionSetter to_text(std::optional<std::string>& target) {
-  return [&target](const std::string& text) { target = text; };
+  return [&target](const std::string& text) { target = checked_text(text); };
 }
 
 OptionSetter to_list(std::vector<std::string>& target) {
-  return [&target](const std::string& text) { target.push_back(text); };
+  return [&target](const std::string& text) { target.push_back(checked_text(text)); };
+}
+
+OptionSetter to_path(std::string& target) {
+  return [&target](const std::string& text) { target = text; };
+}
+
+OptionSetter to_path(std::optional<std::string>& target) {
+  return [&target](const std::string& text) { target = text; };
 }
 
 OptionSetter to_choice(std::string& target, std::vector<std::string> choices) {

@@ -51,9 +51,11 @@ struct Argument {
 
 OptionSetter to_flag(bool& target);
 OptionSetter to_flag(std::optional<bool>& target);
-OptionSetter to_text(std::string& target);
+OptionSetter to_text(std::string& target);  // valid UTF-8
 OptionSetter to_text(std::optional<std::string>& target);
 OptionSetter to_list(std::vector<std::string>& target);
+OptionSetter to_path(std::string& target);  // any bytes
+OptionSetter to_path(std::optional<std::string>& target);
 OptionSetter to_choice(std::string& target, std::vector<std::string> choices);
 
 struct IntegerRange {

@@ -100,7 +100,7 @@ std::vector<Option> sampling_option_table(SamplingOptions& target) {
        .set =
            [&target](const std::string& text) {
              if (text.empty()) throw UsageError("expected a text, found an empty one");
-             target.stop.push_back(text);
+             to_list(target.stop)(text);
            }},
   };
 }

@@ -59,6 +59,7 @@ SlashOutcome change_settings(ChatSession& session, const std::string& rest) {
     throw UsageError(fmt::format("no setting \"{}\"{}", name,
                                  nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
   }
+  say(session, fmt::format("{} is now {}.", name, rest.substr(value)));
   return SlashOutcome::stay;
 }
 

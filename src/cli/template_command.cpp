@@ -98,13 +98,13 @@ Command make_template_command() {
   command.argument = Argument{.name = "FILE",
                               .help = "the messages; - or none: standard input",
                               .is_path = true,
-                              .set = to_text(flags->messages)};
+                              .set = to_path(flags->messages)};
   command.options = {
       {.name = "tools",
        .value = "FILE",
        .help = "JSON array of tool descriptions",
        .is_path = true,
-       .set = to_text(flags->tools)},
+       .set = to_path(flags->tools)},
       {.name = "think",
        .help = "with or without thinking (default: as the template says)",
        .negation = "no-think",

@@ -18,6 +18,10 @@ struct Terminal {
   bool err_color = false;
 };
 
+// Occupies the numbers of standard streams that were closed, or the next file opened would be taken
+// for one. Reading then ends at once, and writing output fails as it should.
+void ensure_standard_streams();
+
 // NO_COLOR (not empty) and TERM=dumb switch colours off in the automatic mode.
 Terminal detect_terminal(ColorMode mode);
 // Columns of the terminal on standard error or output, else 80.

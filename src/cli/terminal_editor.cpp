@@ -154,6 +154,8 @@ class TerminalEditor : public LineEditor {
     keyboard_.begin_line();
     if (resized.exchange(false)) ::el_resize(edit_);
     put(kPasteOn);
+    // Before the prompt is seen: a key that answers it at once must not meet the old mode.
+    ::el_set(edit_, EL_PREP_TERM, 1);
     int count = 0;
     errno = 0;
     const char* text = ::el_gets(edit_, &count);
@@ -213,9 +215,10 @@ class TerminalEditor : public LineEditor {
 
   void set_prompt(const std::string& prompt) {
     prompt_ = prompt;
-    if (!terminal_.out_color || prompt.empty()) return;
-    // \1 around what takes no room on the line.
-    prompt_ = "\1" + std::string(kBold) + "\1" + prompt + "\1" + std::string(kPlain) + "\1";
+    if (!terminal_.out_color || !prompt.ends_with(' ')) return;
+    // \1 around what takes no room on the line; it must not be the last thing.
+    prompt_ = "\1" + std::string(kBold) + "\1" + prompt.substr(0, prompt.size() - 1) + "\1" +
+              std::string(kPlain) + "\1 ";
   }
 
   std::string typed_before_interrupt() const {
