@@ -63,9 +63,9 @@ std::vector<std::pair<std::string, std::string>> summary_lines(const ModelSummar
 }
 
 void print_memory(Output& out, const MemoryEstimate& memory) {
-  out.line(fmt::format("memory for {} positions: weights {}, cache {}, together {}", memory.context,
-                       byte_text(memory.weights), byte_text(memory.cache),
-                       byte_text(memory.weights + memory.cache)));
+  out.line(fmt::format("memory for {} positions: weights {} in the files, {} decoded, cache {}",
+                       memory.context, byte_text(memory.weights), byte_text(memory.decoded),
+                       byte_text(memory.cache)));
 }
 
 void print_tensors(Output& out, const ModelSummary& summary) {
@@ -155,6 +155,7 @@ Json summary_json(const ModelSummary& s, const InspectOptions& options,
   Json needed = Json::object();
   needed.set("context", memory.context);
   needed.set("weights_bytes", memory.weights);
+  needed.set("decoded_bytes", memory.decoded);
   needed.set("cache_bytes", memory.cache);
   json.set("memory", std::move(needed));
   json.set("config", s.files.config);

@@ -6,6 +6,7 @@
 #include "engine/generation.h"
 #include "engine/stop_rules.h"
 #include "model/build_program.h"
+#include "model/model.h"
 #include "program/kv_cache.h"
 
 namespace linnet {
@@ -27,6 +28,16 @@ std::vector<TokenId> find_stop_ids(const ModelSummary& summary) {
   const auto named = named_token(summary.files.tokenizer_config, "eos_token", *summary.tokenizer);
   if (!named) return ids;
   return stop_id_union(ids, {&*named, 1});
+}
+
+// Loading decodes what is not f32, unless that would be more than its limit.
+std::uint64_t decoded_bytes(const ModelSummary& summary) {
+  if (summary.files.weights == nullptr) return 0;
+  std::uint64_t bytes = 0;
+  for (const TensorInfo& info : summary.files.weights->tensors()) {
+    if (info.dtype != DType::f32) bytes += tensor_bytes(DType::f32, info.shape, info.name);
+  }
+  return bytes <= LoadOptions{}.decode_limit ? bytes : 0;
 }
 
 }  // namespace
@@ -59,7 +70,7 @@ MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context
   }
   const KvCache cache(summary.program.layers, summary.program.kv_width);
   const std::int64_t blocks = (context - 1) / KvCache::kBlockPositions + 1;
-  return {context, summary.tensor_bytes,
+  return {context, summary.tensor_bytes, decoded_bytes(summary),
           checked_mul(static_cast<std::uint64_t>(blocks),
                       static_cast<std::uint64_t>(cache.bytes_per_block()), "cache size")};
 }

@@ -15,6 +15,7 @@ namespace linnet {
 struct MemoryEstimate {
   std::int64_t context = 0;
   std::uint64_t weights = 0;  // bytes of the tensors, as the files have them
+  std::uint64_t decoded = 0;  // bytes of their f32 copies, where loading makes them
   std::uint64_t cache = 0;    // keys and values of one sequence of `context` positions
 };
 

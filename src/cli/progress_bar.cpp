@@ -12,6 +12,7 @@ namespace linnet {
 namespace {
 
 constexpr double kQuietSeconds = 0.5;
+constexpr double kRedrawSeconds = 0.05;
 constexpr int kLongestBar = 40;
 
 bool locale_is_utf8() {
@@ -58,10 +59,12 @@ ProgressBar::ProgressBar(std::string label, const Terminal& terminal)
 
 void ProgressBar::update(double fraction) {
   if (!terminal_.err || seconds_since(start_) < kQuietSeconds) return;
+  if (seconds_since(drawn_) < kRedrawSeconds) return;
   std::string text = progress_text(label_, fraction, terminal_width(), locale_is_utf8());
   if (text == shown_) return;
   if (shown_.empty()) set_farewell("\r\x1b[K");
   shown_ = std::move(text);
+  drawn_ = Clock::now();
   write_error_text(std::string(kEraseLine) + styled(terminal_.err_color, kDim, shown_));
 }
 

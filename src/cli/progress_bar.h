@@ -27,6 +27,7 @@ class ProgressBar {
   std::string label_;
   Terminal terminal_;
   Clock::time_point start_ = Clock::now();
+  Clock::time_point drawn_ = start_;
   std::string shown_;
 };
 

@@ -485,6 +485,17 @@ def ctrl_c_ends_a_run_with_130():
 
 
 @test
+def ctrl_c_ends_what_waits_for_input():
+    for command in ("run", "chat", "tokenize"):
+        waiting = subprocess.Popen([PROGRAM, command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=environment("/nonexistent"))
+        time.sleep(0.5)
+        waiting.send_signal(signal.SIGINT)
+        check(waiting.wait(timeout=TIMEOUT) == 130, (command, waiting.returncode))
+        check(waiting.stdout.read() == b"" and waiting.stderr.read() == b"", command)
+
+
+@test
 def no_home_and_closed_input():
     done = linnet("run", "--no-think", "--greedy", "Hello!", env={"HOME": None})
     check(done.status == 0 and done.err == "", done)
