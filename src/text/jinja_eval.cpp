@@ -156,6 +156,7 @@ Value Interpreter::eval_conditional(const Expr& expr) {
 
 Value Interpreter::eval_slice(const Expr& expr) {
   const Value value = eval(*expr.parts[0]);
+  if (value.is_undefined()) missing_fault(value);
   const auto bound = [&](std::size_t i) -> std::optional<std::int64_t> {
     if (!expr.parts[i]) return std::nullopt;
     const Value at = eval(*expr.parts[i]);

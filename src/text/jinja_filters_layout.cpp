@@ -1,4 +1,6 @@
 // Filters that lay text out: indentation, cutting, wrapping, centring.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "text/jinja_filters.h"
@@ -21,7 +23,11 @@ Value indent(Runtime& runtime, const Value& input, const Args& args) {
       margin = Text(std::string(static_cast<std::size_t>(width), ' '));
     }
   }
-  Text text = to_text(heap, input);
+  if (input.is_undefined()) missing_fault(input);
+  if (!input.is_text()) {
+    type_error(fmt::format("unsupported operand type(s) for +=: '{}' and 'str'", type_name(input)));
+  }
+  Text text = input.text();
   heap.work(text.size() * 4);
   text.append("\n");  // so that a last line counts when it is empty
   const std::vector<Text> lines = split_lines(heap, text, false);
@@ -51,12 +57,12 @@ Value truncate(Runtime& runtime, const Value& input, const Args& args) {
   const auto end_size = static_cast<std::int64_t>(character_count(end.bytes()));
   if (length < end_size) value_error("truncate: expected length >= the length of end");
   if (leeway < 0) value_error("truncate: expected leeway >= 0");
-  const Text text = to_text(runtime.heap, input);
+  const auto count = jinja::length(input);
+  if (!count) type_error(fmt::format("object of type '{}' has no len()", type_name(input)));
+  if (*count <= length + std::min<std::int64_t>(leeway, 1 << 30)) return input;
+  if (!input.is_text()) type_error(fmt::format("'{}' object cannot be cut", type_name(input)));
+  const Text& text = input.text();
   runtime.heap.work(text.size());
-  if (static_cast<std::int64_t>(character_count(text.bytes())) <=
-      length + std::min<std::int64_t>(leeway, 1 << 30)) {
-    return runtime.heap.text(text);
-  }
   Text out = first_characters(text, length - end_size);
   if (!bound.flag(1, false)) {
     const std::size_t blank = out.bytes().rfind(' ');
@@ -114,10 +120,14 @@ Value word_wrap(Runtime& runtime, const Value& input, const Args& args) {
   if (width <= 0) value_error("wordwrap: expected a width above 0");
   const Text separator =
       bound.given(2) && !bound[2]->is_none() ? bound.text(runtime, 2, "") : Text("\n");
+  if (input.is_undefined()) missing_fault(input);
+  if (!input.is_text()) {
+    type_error(fmt::format("'{}' object has no attribute 'splitlines'", type_name(input)));
+  }
   Heap& heap = runtime.heap;
   Text out;
   bool first = true;
-  for (const Text& paragraph : split_lines(heap, to_text(heap, input), false)) {
+  for (const Text& paragraph : split_lines(heap, input.text(), false)) {
     std::vector<Text> lines = wrap(heap, paragraph, width, bound.flag(1, true));
     if (lines.empty()) lines.emplace_back();
     for (const Text& line : lines) {

@@ -120,6 +120,7 @@ Value unique(Runtime& runtime, const Value& input, const Args& args) {
   for (const Value& item : iterate(runtime.heap, input)) {
     Value key = path.of(runtime, item);
     if (!bound.flag(0, false)) key = lowered(runtime, key);
+    check_hashable(key);
     runtime.heap.work(seen.size() * sizeof(Value));
     const bool met = std::any_of(seen.begin(), seen.end(), [&](const DictData::Member& member) {
       return equal(member.first, key);

@@ -37,7 +37,6 @@ Value float_filter(Runtime&, const Value& input, const Args& args) {
 
 Value abs_filter(Runtime&, const Value& input, const Args& args) {
   const Bound bound("abs", args, {});
-  if (input.is_undefined()) missing_fault(input);
   if (!input.is_number())
     type_error(fmt::format("bad operand type for abs(): '{}'", type_name(input)));
   if (input.is(Type::real)) return Value(std::fabs(input.real()));
@@ -62,7 +61,6 @@ Value round_filter(Runtime&, const Value& input, const Args& args) {
   if (method != "common" && method != "ceil" && method != "floor") {
     value_error("method must be common, ceil or floor");
   }
-  if (input.is_undefined()) missing_fault(input);
   if (!input.is_number()) {
     type_error(fmt::format("type {} doesn't define __round__ method", type_name(input)));
   }

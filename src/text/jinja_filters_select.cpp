@@ -16,6 +16,11 @@ Args rest_of(const Args& args, std::size_t count) {
   return rest;
 }
 
+// These filters take anything that is false for an empty list.
+std::vector<Value> items_of(Runtime& runtime, const Value& input) {
+  return truth(input) ? iterate(runtime.heap, input) : std::vector<Value>();
+}
+
 const Value* named(const Args& args, std::string_view name) {
   for (const auto& [key, value] : args.named) {
     if (key == name) return &value;
@@ -27,7 +32,7 @@ Value map_attribute(Runtime& runtime, const Value& input, const Args& args) {
   const Bound bound("map", args, {"attribute", "default"}, 1);
   const AttributePath path(*bound[0]);
   std::vector<Value> out;
-  for (const Value& item : iterate(runtime.heap, input))
+  for (const Value& item : items_of(runtime, input))
     out.push_back(path.of(runtime, item, bound[1]));
   return runtime.heap.list(std::move(out), ListKind::generator);
 }
@@ -42,7 +47,7 @@ Value map(Runtime& runtime, const Value& input, const Args& args) {
   if (filter == nullptr) fault(JinjaErrorKind::runtime, fmt::format("No filter named '{}'.", name));
   const Args rest = rest_of(args, 1);
   std::vector<Value> out;
-  for (const Value& item : iterate(runtime.heap, input)) {
+  for (const Value& item : items_of(runtime, input)) {
     const Heap::Level level(runtime.heap);  // map can name map
     runtime.heap.step();
     out.push_back(filter->call(runtime, item, rest));
@@ -64,7 +69,7 @@ Value select(Runtime& runtime, const Value& input, const Args& args) {
   }
   const Args rest = rest_of(args, kTestAt + 1);
   std::vector<Value> out;
-  for (const Value& item : iterate(runtime.heap, input)) {
+  for (const Value& item : items_of(runtime, input)) {
     runtime.heap.step();
     const Value looked_at = path.of(runtime, item);
     const bool holds = test == nullptr ? truth(looked_at) : test->call(runtime, looked_at, rest);

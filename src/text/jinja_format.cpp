@@ -28,8 +28,9 @@ class PercentFormatter {
       heap_.reserve(out_.size());
     }
     const bool tuple = is_tuple();
-    const bool all_used = tuple ? next_ >= values_.list()->items.size()
-                                : next_ > 0 || values_.is_dict() || values_.is_list();
+    const bool all_used =
+        tuple ? next_ >= values_.list()->items.size()
+              : next_ > 0 || values_.is_dict() || values_.is_list() || values_.is_undefined();
     if (!all_used) type_error("not all arguments converted during string formatting");
     return std::move(out_);
   }
@@ -83,6 +84,7 @@ class PercentFormatter {
       ++at_;
       layout.precision = read_count();
     }
+    while (std::string_view("hlL").find(peek()) != std::string_view::npos) ++at_;
     const char type = peek();
     ++at_;
     if (type == '%') {
@@ -114,9 +116,11 @@ class PercentFormatter {
       value_error(fmt::format("unsupported format character '{}'", type));
     }
     if (type == 'c' && value.is_text()) {
+      if (length(value) != 1) type_error("%c requires int or char");
       out_.append(layout_text(heap_, value.text(), layout));
       return;
     }
+    if (type == 'c' && value.is(Type::real)) type_error("%c requires int or char");
     if (!value.is_number()) {
       if (value.is_undefined()) missing_fault(value);
       type_error(
@@ -211,13 +215,21 @@ class BraceFormatter {
   }
 
   Text shown(const Value& value, char conversion, const std::string& spec) {
+    if (conversion != 0 && std::string_view("rsa").find(conversion) == std::string_view::npos) {
+      value_error(fmt::format("Unknown conversion specifier {}", conversion));
+    }
     if (conversion == 'r' || conversion == 'a') {
       return layout_text(heap_, repr(heap_, value), parse_layout(spec));
     }
     if (conversion != 's' && value.is_number() && !(value.is(Type::boolean) && spec.empty())) {
-      return layout_number(heap_, value, parse_layout(spec));
+      const Layout layout = parse_layout(spec);
+      if (value.is_whole() && layout.precision >= 0 &&
+          std::string_view("eEfFgG%").find(layout.type) == std::string_view::npos) {
+        value_error("Precision not allowed in integer format specifier");
+      }
+      return layout_number(heap_, value, layout);
     }
-    const bool plain = value.is_text() || value.is_undefined() || value.is(Type::boolean);
+    const bool plain = value.is_text() || value.is(Type::boolean);
     if (!spec.empty() && !plain && conversion != 's') {
       type_error(
           fmt::format("unsupported format string passed to {}.__format__", type_name(value)));

@@ -66,6 +66,7 @@ Value make_dict(Runtime& runtime, const Args& args) {
   if (!args.positional.empty() && args.positional[0].is_dict()) {
     members = args.positional[0].dict()->members;
   } else if (!args.positional.empty()) {
+    if (args.positional[0].is_undefined()) missing_fault(args.positional[0]);
     for (const Value& entry : iterate(runtime.heap, args.positional[0])) {
       const std::vector<Value> pair = iterate(runtime.heap, entry);
       if (pair.size() != 2) value_error("dictionary update sequence element needs length 2");

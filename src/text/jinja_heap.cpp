@@ -21,16 +21,19 @@ void check_depth(int depth) {
   }
 }
 
+}  // namespace
+
 void check_hashable(const Value& key) {
-  if (key.is_dict() || (key.is_list() && key.list()->kind != ListKind::tuple)) {
+  const bool list =
+      key.is_list() && (key.list()->kind == ListKind::list || key.list()->kind == ListKind::keys ||
+                        key.list()->kind == ListKind::items);
+  if (key.is_dict() || list) {
     type_error(fmt::format("unhashable type: '{}'", type_name(key)));
   }
-  if (key.is_list()) {
+  if (key.is_list() && key.list()->kind == ListKind::tuple) {
     for (const Value& item : key.list()->items) check_hashable(item);
   }
 }
-
-}  // namespace
 
 Charge::Charge(Heap& heap, std::size_t bytes) : heap_(&heap), bytes_(bytes) {
   heap.reserve(bytes);

@@ -75,6 +75,9 @@ class Heap {
   std::vector<std::function<void()>> at_end_;
 };
 
+// Lists and dicts cannot be keys: Fault{runtime}.
+void check_hashable(const Value& key);
+
 // Values nested deeper than this cannot be made: whatever walks a value may recurse.
 inline constexpr int kMaxValueDepth = 160;
 

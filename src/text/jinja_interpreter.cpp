@@ -55,8 +55,7 @@ Interpreter::Flow Interpreter::run(const Stmt& statement) {
       assign(*statement.target, eval(*statement.value));
       break;
     case Stmt::Kind::set_block:
-      run_set_block(statement);
-      break;
+      return run_set_block(statement);
     case Stmt::Kind::with:
       return run_with(statement);
     case Stmt::Kind::macro:
@@ -66,8 +65,7 @@ Interpreter::Flow Interpreter::run(const Stmt& statement) {
       run_call_block(statement);
       break;
     case Stmt::Kind::filter_block:
-      run_filter_block(statement);
-      break;
+      return run_filter_block(statement);
     case Stmt::Kind::generation:
       run_generation(statement);
       break;
@@ -162,13 +160,15 @@ Text Interpreter::call_loop(const Stmt& loop, const ScopePtr& outside, const Val
   return text;
 }
 
-void Interpreter::run_set_block(const Stmt& statement) {
+// A block that is left by break or continue sets nothing.
+Interpreter::Flow Interpreter::run_set_block(const Stmt& statement) {
   const ScopePtr outer = std::exchange(scope_, Scope::inside(scope_));
   Flow flow = Flow::normal;
   Value value = heap_.text(captured(statement.body, flow));
-  if (statement.filter) value = eval_filter(*statement.filter, &value);
+  if (flow == Flow::normal && statement.filter) value = eval_filter(*statement.filter, &value);
   scope_ = outer;
-  assign(*statement.target, value);
+  if (flow == Flow::normal) assign(*statement.target, value);
+  return flow;
 }
 
 Interpreter::Flow Interpreter::run_with(const Stmt& statement) {
@@ -187,13 +187,16 @@ void Interpreter::run_call_block(const Stmt& statement) {
   emit(to_text(heap_, result));
 }
 
-void Interpreter::run_filter_block(const Stmt& statement) {
+Interpreter::Flow Interpreter::run_filter_block(const Stmt& statement) {
   const ScopePtr outer = std::exchange(scope_, Scope::inside(scope_));
   Flow flow = Flow::normal;
   const Value text = heap_.text(captured(statement.body, flow));
-  const Value result = eval_filter(*statement.filter, &text);
+  if (flow == Flow::normal) {
+    const Value result = eval_filter(*statement.filter, &text);
+    emit(to_text(heap_, result));
+  }
   scope_ = outer;
-  emit(to_text(heap_, result));
+  return flow;
 }
 
 void Interpreter::run_generation(const Stmt& statement) {

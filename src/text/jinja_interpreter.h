@@ -38,10 +38,10 @@ class Interpreter {
   Flow run_condition(const Stmt& statement);
   Flow run_loop(const Stmt& statement, const Value& items, int depth);
   Flow run_inside(const Body& body, const ScopePtr& scope);
-  void run_set_block(const Stmt& statement);
+  Flow run_set_block(const Stmt& statement);
   Flow run_with(const Stmt& statement);
   void run_call_block(const Stmt& statement);
-  void run_filter_block(const Stmt& statement);
+  Flow run_filter_block(const Stmt& statement);
   void run_generation(const Stmt& statement);
   Flow run_autoescape(const Stmt& statement);
   Text captured(const Body& body, Flow& flow);

@@ -30,21 +30,19 @@ std::string whole_digits(const Value& value, const Layout& layout) {
   if (type == 0 || type == 'd' || type == 'n') {
     return (whole.is_negative() ? whole.negated() : whole).to_string();
   }
-  const auto small = whole.to_int64();
-  if (!small) value_error("a whole number is too large for this format");
-  const std::uint64_t size =
-      *small < 0 ? ~static_cast<std::uint64_t>(*small) + 1 : static_cast<std::uint64_t>(*small);
-  const std::string prefix = layout.alternate ? std::string("0") + type : "";
-  switch (type) {
-    case 'x':
-      return prefix + fmt::format("{:x}", size);
-    case 'X':
-      return prefix + fmt::format("{:X}", size);
-    case 'o':
-      return prefix + fmt::format("{:o}", size);
-    default:
-      return prefix + fmt::format("{:b}", size);
+  const int base = type == 'o' ? 8 : type == 'b' ? 2 : 16;
+  std::string digits;
+  Integer rest = whole.is_negative() ? whole.negated() : whole;
+  for (const Integer divisor(base); !rest.is_zero();) {
+    const Integer::Division step = Integer::divide(rest, divisor);
+    const auto digit = static_cast<std::size_t>(step.remainder.to_int64().value_or(0));
+    digits += (type == 'X' ? "0123456789ABCDEF" : "0123456789abcdef")[digit];
+    rest = step.quotient;
   }
+  if (digits.empty()) digits = "0";
+  if (layout.alternate) digits += std::string(1, type) + "0";
+  std::reverse(digits.begin(), digits.end());
+  return digits;
 }
 
 std::string real_digits(double value, const Layout& layout) {
@@ -136,8 +134,10 @@ Text layout_number(Heap& heap, const Value& value, const Layout& layout) {
   if (layout.type == 's') value_error("Unknown format code 's' for a number");
   if (layout.precision > kMaxPrecision) value_error("precision too big");
   if (layout.type == 'c') {
+    const auto code = value.is_whole() ? value.whole().to_int64() : std::nullopt;
+    if (!code || *code < 0 || *code > 0x10FFFF) value_error("%c arg not in range(0x110000)");
     std::string character;
-    append_code_point(character, static_cast<std::uint32_t>(value.number()));
+    append_code_point(character, static_cast<std::uint32_t>(*code));
     return layout_text(heap, Text(std::move(character)), layout);
   }
   const bool real = value.is(Type::real) ||
@@ -155,6 +155,11 @@ Text layout_number(Heap& heap, const Value& value, const Layout& layout) {
 }
 
 Text layout_text(Heap& heap, const Text& text, const Layout& layout) {
+  if (layout.type != 0 && layout.type != 's' && layout.type != 'c') {
+    value_error(fmt::format("Unknown format code '{}' for object of type 'str'", layout.type));
+  }
+  if (layout.grouping != 0)
+    value_error(fmt::format("Cannot specify '{}' with 's'.", layout.grouping));
   Text body = text;
   if (layout.precision >= 0) {
     std::size_t end = 0;

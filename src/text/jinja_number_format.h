@@ -24,7 +24,7 @@ struct Layout {
 Layout parse_layout(std::string_view spec);
 // `value` is a number.
 Text layout_number(Heap& heap, const Value& value, const Layout& layout);
-// Cut to the precision, filled to the width.
+// Cut to the precision, filled to the width. A layout for numbers is Fault{runtime}.
 Text layout_text(Heap& heap, const Text& text, const Layout& layout);
 
 }  // namespace linnet::jinja

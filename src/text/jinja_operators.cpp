@@ -12,8 +12,13 @@ namespace {
 
 bool equal_numbers(const Value& a, const Value& b) {
   if (a.is(Type::integer) && b.is(Type::integer)) return a.integer() == b.integer();
-  if (a.is(Type::real) || b.is(Type::real)) return a.number() == b.number();
-  return a.whole() == b.whole();
+  if (a.is(Type::real) && b.is(Type::real)) return a.real() == b.real();
+  if (!a.is(Type::real) && !b.is(Type::real)) return a.whole() == b.whole();
+  // Exact, where a conversion to floating point would round.
+  const double real = a.is(Type::real) ? a.real() : b.real();
+  const Value& whole = a.is(Type::real) ? b : a;
+  if (!std::isfinite(real) || std::trunc(real) != real) return false;
+  return whole.number() == real && whole.whole() == Integer::from_double(real);
 }
 
 bool equal_lists(const ListData& a, const ListData& b) {
@@ -68,7 +73,6 @@ bool ordered_lists(const ListData& a, Order order, const ListData& b) {
 }
 
 bool contains_text(Heap& heap, const Value& haystack, const Value& needle) {
-  if (needle.is_undefined()) missing_fault(needle);
   if (!needle.is_text()) {
     type_error(
         fmt::format("'in <string>' requires string as left operand, not {}", type_name(needle)));
@@ -117,6 +121,7 @@ bool less(const Value& a, const Value& b) { return ordered(a, Order::less, b); }
 bool contains(Heap& heap, const Value& haystack, const Value& needle) {
   if (haystack.is_text()) return contains_text(heap, haystack, needle);
   if (haystack.is_dict()) {
+    check_hashable(needle);
     heap.work(haystack.dict()->members.size() * sizeof(Value));
     return haystack.dict()->find(needle) != nullptr;
   }

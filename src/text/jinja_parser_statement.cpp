@@ -122,6 +122,9 @@ class StatementParser {
     stream_.next();
     StmtPtr made = make(Kind::loop, at);
     made->target = expressions_.target(false, "in");
+    if (made->target->name == "loop") {
+      stream_.fail("Can't assign to special loop variable in for-loop target");
+    }
     if (!stream_.skip_name("in")) {
       stream_.fail(fmt::format("expected token 'in', got '{}'", stream_.current().described()));
     }
@@ -188,6 +191,10 @@ class StatementParser {
     while (!stream_.current().is_symbol(")")) {
       if (!signature.names.empty()) stream_.expect_symbol(",");
       std::string name = expressions_.target_name();
+      if (std::find(signature.names.begin(), signature.names.end(), name) !=
+          signature.names.end()) {
+        stream_.fail(fmt::format("duplicate argument '{}'", name));
+      }
       if (stream_.skip_symbol("=")) {
         signature.defaults.push_back(expressions_.expression());
       } else if (!signature.defaults.empty()) {

@@ -136,7 +136,6 @@ Text Bound::text(Runtime& runtime, std::size_t i, std::string_view otherwise) co
 
 const Text* Bound::exact_text(std::size_t i) const {
   if (!given(i)) return nullptr;
-  if (values_[i]->is_undefined()) missing_fault(*values_[i]);
   if (!values_[i]->is_text()) {
     type_error(fmt::format("{}() argument {} must be str, not {}", function_, i + 1,
                            type_name(*values_[i])));
@@ -145,7 +144,6 @@ const Text* Bound::exact_text(std::size_t i) const {
 }
 
 std::int64_t to_index(const Value& value) {
-  if (value.is_undefined()) missing_fault(value);
   if (value.is(Type::integer)) return value.integer();
   if (value.is(Type::boolean)) return value.boolean() ? 1 : 0;
   if (value.is(Type::big_integer)) value_error("Python int too large to convert to C ssize_t");

@@ -81,11 +81,13 @@ bool same_as(Runtime&, const Value& value, const Args& args) {
 
 bool is_filter(Runtime&, const Value& value, const Args& args) {
   const Bound bound("filter", args, {});
+  check_hashable(value);
   return value.is_text() && find_filter(value.bytes()) != nullptr;
 }
 
 bool is_test(Runtime&, const Value& value, const Args& args) {
   const Bound bound("test", args, {});
+  check_hashable(value);
   return value.is_text() && find_test(value.bytes()) != nullptr;
 }
 

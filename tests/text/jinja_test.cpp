@@ -113,6 +113,14 @@ TEST_CASE("a loop's condition is looked at when its turn comes") {
                "{% set ns.n = ns.n + 1 %}{{ x }}{% endfor %}") == "12");
 }
 
+TEST_CASE("a block that break leaves sets nothing and prints nothing") {
+  CHECK(render("{% for x in [3, 1, 2] %}{% set q %}{{ x }}{% if x == 1 %}{% break %}{% endif %}"
+               "{% endset %}{{ q }}{% endfor %}") == "3");
+  CHECK(render(
+            "{% for x in [1, 2] %}{% filter upper %}a{% continue %}b{% endfilter %}{% endfor %}") ==
+        "");
+}
+
 TEST_CASE("errors tell their class, place and text") {
   try {
     render("line one\n  {{ raise_exception('Roles must alternate: ' ~ role) }}",
