@@ -63,12 +63,19 @@ bool handle_input(ChatSession& session, const std::string& input, bool is_text) 
   return false;
 }
 
+void greet(ChatSession& session) {
+  const std::string text =
+      fmt::format("Chat with {}. /help lists the commands, /bye leaves.", session.model_name());
+  // Standard output may be a file for the answers.
+  if (!session.out().terminal().out) return write_error_line(session.out().terminal(), text);
+  session.out().foreign(text + "\n");
+  session.out().flush();
+}
+
 int chat_on_terminal(ChatSession& session) {
   HistoryFile history(default_history_path());
   const auto editor = make_terminal_editor(session.out().terminal(), history);
-  session.out().line(
-      fmt::format("Chat with {}. /help lists the commands, /bye leaves.", session.model_name()));
-  session.out().flush();
+  greet(session);
   UserInput input;
   std::string line;
   while (true) {

@@ -215,7 +215,8 @@ class TerminalEditor : public LineEditor {
 
   void set_prompt(const std::string& prompt) {
     prompt_ = prompt;
-    if (!terminal_.out_color || !prompt.ends_with(' ')) return;
+    const bool color = terminal_.out ? terminal_.out_color : terminal_.err_color;
+    if (!color || !prompt.ends_with(' ')) return;
     // \1 around what takes no room on the line; it must not be the last thing.
     prompt_ = "\1" + std::string(kBold) + "\1" + prompt.substr(0, prompt.size() - 1) + "\1" +
               std::string(kPlain) + "\1 ";

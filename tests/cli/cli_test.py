@@ -70,9 +70,11 @@ def check(condition, evidence=""):
 class Pty:
     """The program on a terminal of 80 columns."""
 
-    def __init__(self, *arguments, home, env=None):
+    def __init__(self, *arguments, home, env=None, redirect=None):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            if redirect:
+                os.dup2(os.open(redirect, os.O_WRONLY | os.O_CREAT, 0o600), 1)
             os.execve(PROGRAM, [PROGRAM, *arguments], environment(home, **(env or {})))
         self.seen = b""
         self.status = None
@@ -142,13 +144,14 @@ class Pty:
 
 
 class Terminal:
-    def __init__(self, *arguments, env=None):
-        self.arguments, self.env = arguments, env
+    def __init__(self, *arguments, env=None, redirect=None):
+        self.arguments, self.env, self.redirect = arguments, env, redirect
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory()
         self.home = pathlib.Path(self.folder.name)
-        self.pty = Pty(*self.arguments, home=self.home, env=self.env)
+        redirect = self.home / self.redirect if self.redirect else None
+        self.pty = Pty(*self.arguments, home=self.home, env=self.env, redirect=redirect)
         self.pty.home = self.home
         return self.pty
 
@@ -737,6 +740,18 @@ def ctrl_c_and_ctrl_d():
         time.sleep(0.01)  # two at once would be one
         chat.send(b"\x03")
         check(chat.finish() == 130, chat.seen)
+
+
+@test
+def answers_may_go_to_a_file():
+    with Terminal("chat", "--no-think", "--greedy", redirect="answers.txt") as chat:
+        chat.prompt()
+        chat.say("Hello!")
+        chat.send(b"\x04")
+        check(chat.finish() == 0, chat.seen)
+        plain = linnet("run", "--no-think", "--greedy", "Hello!").out
+        written = (chat.home / "answers.txt").read_text()
+        check(written.strip() == plain.strip() and "\x1b" not in written, written)
 
 
 @test
