@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <optional>
 
 namespace linnet::jinja {
 namespace {
@@ -46,51 +47,20 @@ IsoWeek iso_week(const CivilTime& t, const Calendar& c) {
   return {t.year, week};
 }
 
-std::string one_code(const CivilTime& t, const Calendar& c, char code) {
+// Codes for the time of day, and for layout; nullopt for others.
+std::optional<std::string> time_code(const CivilTime& t, char code) {
   const int hour12 = t.hour % 12 == 0 ? 12 : t.hour % 12;
-  const std::string month = kMonths[t.month - 1];
-  const std::string weekday = kDays[c.weekday];
   switch (code) {
-    case 'a':
-      return weekday.substr(0, 3);
-    case 'A':
-      return weekday;
-    case 'b':
-    case 'h':
-      return month.substr(0, 3);
-    case 'B':
-      return month;
-    case 'c':
-      return format_time(t, "%a %b %e %H:%M:%S %Y");
-    case 'C':
-      return fmt::format("{:02}", t.year / 100);
-    case 'd':
-      return fmt::format("{:02}", t.day);
-    case 'D':
-    case 'x':
-      return format_time(t, "%m/%d/%y");
-    case 'e':
-      return fmt::format("{:2}", t.day);
     case 'f':
       return "000000";
-    case 'F':
-      return format_time(t, "%Y-%m-%d");
-    case 'g':
-      return fmt::format("{:02}", iso_week(t, c).year % 100);
-    case 'G':
-      return fmt::format("{}", iso_week(t, c).year);
     case 'H':
       return fmt::format("{:02}", t.hour);
     case 'I':
       return fmt::format("{:02}", hour12);
-    case 'j':
-      return fmt::format("{:03}", c.year_day);
     case 'k':
       return fmt::format("{:2}", t.hour);
     case 'l':
       return fmt::format("{:2}", hour12);
-    case 'm':
-      return fmt::format("{:02}", t.month);
     case 'M':
       return fmt::format("{:02}", t.minute);
     case 'n':
@@ -110,6 +80,34 @@ std::string one_code(const CivilTime& t, const Calendar& c, char code) {
     case 'T':
     case 'X':
       return format_time(t, "%H:%M:%S");
+    case 'z':
+    case 'Z':
+      return "";  // a time without a zone
+    case '%':
+      return "%";
+    default:
+      return std::nullopt;
+  }
+}
+
+// Codes for days and weeks.
+std::optional<std::string> day_code(const CivilTime& t, const Calendar& c, char code) {
+  const std::string weekday = kDays[c.weekday];
+  switch (code) {
+    case 'a':
+      return weekday.substr(0, 3);
+    case 'A':
+      return weekday;
+    case 'd':
+      return fmt::format("{:02}", t.day);
+    case 'e':
+      return fmt::format("{:2}", t.day);
+    case 'g':
+      return fmt::format("{:02}", iso_week(t, c).year % 100);
+    case 'G':
+      return fmt::format("{}", iso_week(t, c).year);
+    case 'j':
+      return fmt::format("{:03}", c.year_day);
     case 'u':
       return fmt::format("{}", c.weekday == 0 ? 7 : c.weekday);
     case 'U':
@@ -120,18 +118,44 @@ std::string one_code(const CivilTime& t, const Calendar& c, char code) {
       return fmt::format("{}", c.weekday);
     case 'W':
       return fmt::format("{:02}", (c.year_day + 6 - (c.weekday + 6) % 7) / 7);
+    default:
+      return std::nullopt;
+  }
+}
+
+// Codes for months, years and whole dates; an unknown code stays as it is.
+std::string date_code(const CivilTime& t, char code) {
+  const std::string month = kMonths[t.month - 1];
+  switch (code) {
+    case 'b':
+    case 'h':
+      return month.substr(0, 3);
+    case 'B':
+      return month;
+    case 'c':
+      return format_time(t, "%a %b %e %H:%M:%S %Y");
+    case 'C':
+      return fmt::format("{:02}", t.year / 100);
+    case 'D':
+    case 'x':
+      return format_time(t, "%m/%d/%y");
+    case 'F':
+      return format_time(t, "%Y-%m-%d");
+    case 'm':
+      return fmt::format("{:02}", t.month);
     case 'y':
       return fmt::format("{:02}", t.year % 100);
     case 'Y':
       return fmt::format("{}", t.year);
-    case 'z':
-    case 'Z':
-      return "";  // a time without a zone
-    case '%':
-      return "%";
     default:
       return std::string("%") + code;
   }
+}
+
+std::string one_code(const CivilTime& t, const Calendar& c, char code) {
+  if (const auto text = time_code(t, code)) return *text;
+  if (const auto text = day_code(t, c, code)) return *text;
+  return date_code(t, code);
 }
 
 }  // namespace
