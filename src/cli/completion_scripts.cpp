@@ -41,10 +41,12 @@ std::string bash_value_case(const Option& option) {
   if (option.letter != 0) pattern += fmt::format("|-{}", option.letter);
   std::string action = "return";
   if (!option.choices.empty()) {
-    action = fmt::format("COMPREPLY=($(compgen -W {} -- \"$word\")); return",
+    action = fmt::format("mapfile -t COMPREPLY < <(compgen -W {} -- \"$word\"); return",
                          quoted(fmt::format("{}", fmt::join(option.choices, " "))));
   } else if (option.is_path) {
-    action = "compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$word\")); return";
+    action =
+        "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); "
+        "return";
   }
   return fmt::format("    {}) {} ;;\n", pattern, action);
 }
@@ -147,12 +149,12 @@ _linnet() {{
     "") flags+=' --version'; values={quoted_commands} ;;
 {command_cases}  esac
   if [[ "$word" == -* ]]; then
-    COMPREPLY=($(compgen -W "$flags" -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
   elif [[ -n "$values" ]]; then
-    COMPREPLY=($(compgen -W "$values" -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$word")
   else
     compopt -o filenames 2>/dev/null
-    COMPREPLY=($(compgen -f -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
   fi
 }}
 complete -F _linnet linnet

@@ -581,12 +581,14 @@ def completion_scripts_are_accepted():
                       "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && _linnet && printf '%s\\n' \"${COMPREPLY[@]}\"")
             done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
             check(done.returncode == 0, done)
-            return done.stdout.split()
+            return done.stdout.splitlines()
         check(complete("linnet", "in") == ["inspect"])
         check("--temperature" in complete("linnet", "run", "--te"))
         check(complete("linnet", "inspect", "--temp") == ["--template"])
         check(complete("linnet", "run", "--color", "a") == ["auto", "always"])
         check(complete("linnet", "completion", "z") == ["zsh"])
+        (pathlib.Path(folder) / "a b.gguf").touch()
+        check(complete("linnet", "run", "-m", folder + "/a") == [folder + "/a b.gguf"])
 
 
 # --- chat through a pipe ---------------------------------------------------------------------------
