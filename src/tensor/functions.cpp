@@ -90,6 +90,8 @@ float dot(const float* a, const float* b, std::int64_t count) {
   return out;
 }
 
+// One row of activations uses each weight once, so memory decides: weight rows then come one after
+// the other as a single stream, which is twice as fast as four rows side by side.
 void dot_tile(const DotTile& tile, float* out, std::int64_t out_row_stride) {
   DotTile part = tile;
   for (std::int64_t i = 0; i < tile.weight_count;) {
@@ -98,9 +100,6 @@ void dot_tile(const DotTile& tile, float* out, std::int64_t out_row_stride) {
     if (tile.row_count == 2 && left >= 2) {
       tile_of<2, 2>(part, out + i, out_row_stride);
       i += 2;
-    } else if (tile.row_count == 1 && left >= 4) {
-      tile_of<4, 1>(part, out + i, out_row_stride);
-      i += 4;
     } else if (tile.row_count == 2) {
       tile_of<1, 2>(part, out + i, out_row_stride);
       i += 1;
