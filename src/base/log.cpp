@@ -1,6 +1,6 @@
 #include "base/log.h"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
@@ -12,9 +12,9 @@ namespace {
 
 spdlog::logger& logger() {
   static const auto instance = [] {
-    auto made = std::make_shared<spdlog::logger>(
-        "linnet", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
-    made->set_pattern("%^%l%$: %v");
+    auto made = std::make_shared<spdlog::logger>("linnet",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_pattern("linnet: %l: %v");
     made->set_level(spdlog::level::warn);
     return made;
   }();

@@ -3,32 +3,13 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "engine/generation.h"
-#include "engine/stop_rules.h"
+#include "engine/assistant.h"
 #include "model/build_program.h"
 #include "model/model.h"
 #include "program/kv_cache.h"
 
 namespace linnet {
 namespace {
-
-// A token that a file names by its content: "..." or {"content": "..."}.
-std::optional<TokenId> named_token(const Json& file, const char* field,
-                                   const Tokenizer& tokenizer) {
-  const Json* value = file.find(field);
-  if (value != nullptr && value->is_object()) value = value->find("content");
-  if (value == nullptr || !value->is_string()) return std::nullopt;
-  return tokenizer.find(value->as_string());
-}
-
-std::vector<TokenId> find_stop_ids(const ModelSummary& summary) {
-  const GenerationConfig generation = GenerationConfig::from_json(summary.files.generation_config);
-  std::vector<TokenId> ids = stop_id_union(summary.config.eos, generation.stop_ids);
-  if (summary.tokenizer == nullptr) return ids;
-  const auto named = named_token(summary.files.tokenizer_config, "eos_token", *summary.tokenizer);
-  if (!named) return ids;
-  return stop_id_union(ids, {&*named, 1});
-}
 
 // Loading decodes what is not f32, unless that would be more than its limit.
 std::uint64_t decoded_bytes(const ModelSummary& summary) {
@@ -58,7 +39,7 @@ ModelSummary summarize_model(const std::filesystem::path& path, const OpenOption
   } catch (const Error& error) {
     if (error.code() != ErrorCode::not_found) throw;
   }
-  summary.stop_ids = find_stop_ids(summary);
+  summary.stop_ids = find_stop_ids(summary.files, summary.config, summary.tokenizer.get());
   return summary;
 }
 

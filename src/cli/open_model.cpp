@@ -14,23 +14,7 @@ std::string name_of(const std::filesystem::path& path) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
-// "bos_token": "..." or {"content": "..."}; empty when there is none.
-std::string token_text(const ModelFiles& files, const char* field) {
-  for (const Json* file : {&files.tokenizer_config, &files.special_tokens_map}) {
-    const Json* value = file->find(field);
-    if (value != nullptr && value->is_object()) value = value->find("content");
-    if (value != nullptr && value->is_string()) return value->as_string();
-  }
-  return "";
-}
-
 }  // namespace
-
-ChatTemplate open_chat_template(const ModelFiles& files) {
-  if (!files.chat_template) return ChatTemplate::chatml();
-  return ChatTemplate(*files.chat_template, files.path.string(),
-                      {token_text(files, "bos_token"), token_text(files, "eos_token")});
-}
 
 std::filesystem::path chosen_model(const GlobalOptions& globals) {
   if (!globals.model.empty()) return find_model(globals.model);

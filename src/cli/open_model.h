@@ -13,9 +13,6 @@ namespace linnet {
 std::filesystem::path chosen_model(const GlobalOptions& globals);
 OpenOptions open_options(const GlobalOptions& globals);
 
-// The template alone, without the weights; plain ChatML when the model has none.
-ChatTemplate open_chat_template(const ModelFiles& files);
-
 struct OpenedAssistant {
   Assistant assistant;
   std::string name;  // for people: what was asked for, or the last part of the path

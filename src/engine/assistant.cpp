@@ -28,17 +28,22 @@ GenerationConfig read_defaults(const ModelFiles& files) {
   }
 }
 
-// Files disagree about what ends an answer, and a model may use any of their tokens.
-std::vector<TokenId> all_stop_ids(const ModelFiles& files, const ModelConfig& config,
-                                  const Tokenizer& tokenizer, const GenerationConfig& defaults) {
-  std::vector<TokenId> ids = stop_id_union(config.eos, defaults.stop_ids);
-  const std::string eos = special_text(files, "eos_token");
-  if (eos.empty()) return ids;
-  if (const auto id = tokenizer.find(eos)) ids = stop_id_union(ids, {{*id}});
-  return ids;
+}  // namespace
+
+ChatTemplate open_chat_template(const ModelFiles& files) {
+  if (!files.chat_template) return ChatTemplate::chatml();
+  return ChatTemplate(*files.chat_template, files.path.filename().string() + " chat template",
+                      {special_text(files, "bos_token"), special_text(files, "eos_token")});
 }
 
-}  // namespace
+std::vector<TokenId> find_stop_ids(const ModelFiles& files, const ModelConfig& config,
+                                   const Tokenizer* tokenizer) {
+  std::vector<TokenId> ids = stop_id_union(config.eos, read_defaults(files).stop_ids);
+  const std::string eos = special_text(files, "eos_token");
+  if (tokenizer == nullptr || eos.empty()) return ids;
+  if (const auto id = tokenizer->find(eos)) ids = stop_id_union(ids, {{*id}});
+  return ids;
+}
 
 Assistant Assistant::load(const std::filesystem::path& path, const OpenOptions& open,
                           const LoadOptions& load) {
@@ -47,13 +52,9 @@ Assistant Assistant::load(const std::filesystem::path& path, const OpenOptions& 
   GenerationConfig defaults = read_defaults(files);
   auto tokenizer = files.load_tokenizer();
   const bool has_own_template = files.chat_template.has_value();
-  ChatTemplate chat_template =
-      has_own_template
-          ? ChatTemplate(*files.chat_template, files.path.filename().string() + " chat template",
-                         {special_text(files, "bos_token"), special_text(files, "eos_token")})
-          : ChatTemplate::chatml();
+  ChatTemplate chat_template = open_chat_template(files);
   auto model = Model::load(files, load);
-  defaults.stop_ids = all_stop_ids(files, model->config(), *tokenizer, defaults);
+  defaults.stop_ids = find_stop_ids(files, model->config(), tokenizer.get());
   return {std::move(files),         std::move(model), std::move(tokenizer),
           std::move(chat_template), has_own_template, std::move(defaults)};
 }

@@ -25,6 +25,14 @@ struct Assistant {
                         const LoadOptions& load = {});
 };
 
+// The model's own template, or plain ChatML when it has none.
+ChatTemplate open_chat_template(const ModelFiles& files);
+
+// The union of the eos ids of config, generation config and tokenizer config: files disagree about
+// what ends an answer, and a model may use any of these tokens. The tokenizer may be null.
+std::vector<TokenId> find_stop_ids(const ModelFiles& files, const ModelConfig& config,
+                                   const Tokenizer* tokenizer);
+
 // Where a model name or path leads: an existing path as it is; "tiny" and "smollm2" to the model
 // folders of the source tree, the install and the user's cache. Error{not_found} lists where it
 // looked and what to do.
