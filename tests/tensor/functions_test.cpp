@@ -23,9 +23,9 @@ std::vector<float> random_floats(std::uint64_t seed, std::size_t count) {
 
 // Distance in units of the last place of the exact value.
 double ulps(float got, double exact) {
-  const double spacing = std::nextafter(static_cast<float>(std::fabs(exact)),
-                                        std::numeric_limits<float>::infinity()) -
-                         static_cast<float>(std::fabs(exact));
+  const double spacing =
+      std::nextafter(static_cast<float>(std::fabs(exact)), std::numeric_limits<float>::infinity()) -
+      static_cast<float>(std::fabs(exact));
   return std::fabs(got - exact) / spacing;
 }
 
@@ -76,7 +76,8 @@ TEST_CASE("sin and cos are good to 1e-15 beyond the longest context") {
   double worst = 0;
   for (int i = -200000; i <= 1400000; ++i) {
     const double x = i * 0.73 + 1e-3;
-    worst = std::max({worst, std::fabs(sin_f64(x) - std::sin(x)), std::fabs(cos_f64(x) - std::cos(x))});
+    worst =
+        std::max({worst, std::fabs(sin_f64(x) - std::sin(x)), std::fabs(cos_f64(x) - std::cos(x))});
   }
   CHECK(worst < 1e-15);
   CHECK(sin_f64(0.0) == 0.0);
@@ -101,7 +102,8 @@ TEST_CASE("activations at the ends and near zero") {
     const double silu = x / (1 + std::exp(-static_cast<double>(x)));
     CHECK(activate(Activation::silu, x) == doctest::Approx(silu).epsilon(1e-5));
     const double u = 0.7978845608028654 * (x + 0.044715 * std::pow(x, 3));
-    CHECK(activate(Activation::gelu_tanh, x) == doctest::Approx(0.5 * x * (1 + std::tanh(u))).epsilon(1e-5));
+    CHECK(activate(Activation::gelu_tanh, x) ==
+          doctest::Approx(0.5 * x * (1 + std::tanh(u))).epsilon(1e-5));
     CHECK(activate(Activation::relu, x) == std::max(x, 0.0f));
   }
 }
