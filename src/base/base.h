@@ -12,3 +12,4 @@
 #include "base/random.h"
 #include "base/telemetry.h"
 #include "base/thread_pool.h"
+#include "base/utf8.h"

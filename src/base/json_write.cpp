@@ -4,29 +4,10 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace linnet {
 namespace {
-
-// Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none
-// (Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF).
-int sequence_length(std::string_view text, char32_t& code) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return code = first, 1;
-  const int length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
-  if (length == 0 || first > 0xF4) return 0;
-  code = first & (0x7Fu >> length);
-  for (int i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-    code = code << 6 | (byte(i) & 0x3F);
-  }
-  static constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return 0;
-  return length;
-}
 
 void append_escape(std::string& out, unsigned unit) { out += fmt::format("\\u{:04x}", unit); }
 
@@ -135,15 +116,11 @@ std::string json_quote(std::string_view text, bool ascii_only) {
   out.reserve(text.size() + 2);
   out += '"';
   while (!text.empty()) {
-    char32_t code = 0;
-    const int length = sequence_length(text, code);
-    if (length == 0) {
-      append_code(out, 0xFFFD, "\xEF\xBF\xBD", ascii_only);
-      text.remove_prefix(1);
-    } else {
-      append_code(out, code, text.substr(0, length), ascii_only);
-      text.remove_prefix(length);
-    }
+    const Utf8Step step = decode_utf8(text);
+    const bool valid = step.kind == Utf8Step::Kind::valid;
+    const std::string_view source = valid ? text.substr(0, step.length) : kReplacementText;
+    append_code(out, valid ? step.point : kReplacementPoint, source, ascii_only);
+    text.remove_prefix(step.length);
   }
   out += '"';
   return out;

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/byte_alphabet.h"
-#include "text/utf8.h"
 
 namespace linnet {
 

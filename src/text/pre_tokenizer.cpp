@@ -1,6 +1,6 @@
 #include "text/pre_tokenizer.h"
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace linnet {
 namespace {

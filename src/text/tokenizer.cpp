@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/byte_alphabet.h"
 #include "text/normalize.h"
 #include "text/pre_tokenizer.h"
-#include "text/utf8.h"
 
 namespace linnet {
 namespace {

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "text/byte_alphabet.h"
 #include "text/merge_reader.h"
-#include "text/utf8.h"
 
 namespace linnet {
 namespace {

@@ -5,11 +5,11 @@
 #include <map>
 
 #include "base/file_map.h"
+#include "base/utf8.h"
 #include "golden_runner/suite.h"
 #include "golden_runner/tokenizer_files.h"
 #include "text/pre_tokenizer.h"
 #include "text/tokenizer_json.h"
-#include "text/utf8.h"
 
 namespace fs = std::filesystem;
 

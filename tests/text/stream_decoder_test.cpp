@@ -5,8 +5,8 @@
 #include <chrono>
 #include <random>
 
+#include "base/utf8.h"
 #include "text/toy_tokenizer.h"
-#include "text/utf8.h"
 
 using namespace linnet;
 using toy::ToyVocabulary;
