@@ -5,13 +5,13 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cli/chat_session.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/line_editor.h"
 #include "cli/slash_commands.h"
 #include "cli/user_input.h"
-#include "text/utf8.h"
 
 namespace linnet {
 namespace {

@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/file_map.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cli/options.h"
 #include "cli/private_file.h"
-#include "text/utf8.h"
 
 namespace linnet {
 

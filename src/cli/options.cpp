@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "base/json.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace linnet {
 namespace {

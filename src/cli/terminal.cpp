@@ -6,8 +6,8 @@
 
 #include <cerrno>
 
+#include "base/utf8.h"
 #include "cli/options.h"
-#include "text/utf8.h"
 
 namespace linnet {
 namespace {

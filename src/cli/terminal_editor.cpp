@@ -11,9 +11,9 @@
 #include <cwchar>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "cli/interrupt.h"
 #include "cli/line_editor.h"
-#include "text/utf8.h"
 
 namespace linnet {
 namespace {

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "cli/line_editor.h"
 #include "cli/options.h"
-#include "text/utf8.h"
 
 namespace linnet {
 

@@ -2,10 +2,10 @@
 
 #include <memory>
 
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/open_model.h"
 #include "cli/text_input.h"
-#include "text/utf8.h"
 
 namespace linnet {
 namespace {
