@@ -8,6 +8,7 @@
 #include "base/file_map.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mapped_files.h"
 #include "base/memory_account.h"
 #include "base/random.h"
 #include "base/telemetry.h"

@@ -84,6 +84,7 @@ std::shared_ptr<const FileMap> FileMap::open(const std::filesystem::path& path, 
     if (address == MAP_FAILED) fail_io(fmt::format("cannot map {}", path.string()));
     map->data_ = static_cast<std::byte*>(address);
     map->size_ = size;
+    map->range_ = std::make_unique<MappedRange>(map->data_, size, path);
     return map;
   }
   map->data_ = static_cast<std::byte*>(std::aligned_alloc(64, (size + 63) / 64 * 64));
@@ -98,6 +99,7 @@ std::shared_ptr<const FileMap> FileMap::open(const std::filesystem::path& path, 
 }
 
 FileMap::~FileMap() {
+  range_.reset();
   if (data_ == nullptr) return;
   if (access_ == FileAccess::map) {
     ::munmap(data_, size_);

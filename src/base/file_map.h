@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "base/mapped_files.h"
 
 namespace linnet {
 
@@ -30,6 +31,7 @@ class FileMap {
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   FileAccess access_ = FileAccess::read;
+  std::unique_ptr<MappedRange> range_;
 };
 
 // The text of a small file. Refuses files over `limit` bytes (Error{corrupt_file}).

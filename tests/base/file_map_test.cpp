@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 
@@ -71,4 +73,44 @@ TEST_CASE("an atomic write replaces the file or leaves it alone") {
   CHECK_THROWS_AS(write_file_atomically(folder.path / "d", as_bytes("x")), Error);
   // Nothing is left beside.
   CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 2);
+}
+
+TEST_CASE("a file cut short while it is mapped ends the program with a message that names it") {
+  const Folder folder;
+  const fs::path file = folder.path / "weights";
+  std::ofstream(file) << std::string(1 << 20, 'x');
+  const fs::path said = folder.path / "said";
+  const auto map = FileMap::open(file);
+  CHECK(std::string(mapped_file_at(map->bytes().data() + 5000)) == file.string());
+  CHECK(mapped_file_at(&file) == nullptr);
+
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (std::freopen(said.c_str(), "w", stderr) == nullptr) ::_exit(9);
+    install_mapped_file_handler("program");
+    if (::truncate(file.c_str(), 100) != 0) ::_exit(8);
+    const volatile std::byte* far = map->bytes().data() + 500000;
+    ::_exit(std::to_integer<int>(*far) == 0 ? 7 : 6);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 1);
+  const std::string text = read_text_file(said);
+  CHECK(text.starts_with("program: " + file.string() + ": "));
+  CHECK(text.ends_with("\n"));
+}
+
+TEST_CASE("a file that is not mapped any more has no name") {
+  const Folder folder;
+  const fs::path file = folder.path / "f";
+  std::ofstream(file) << "abc";
+  const std::byte* start = nullptr;
+  {
+    const auto map = FileMap::open(file);
+    start = map->bytes().data();
+    CHECK(mapped_file_at(start) != nullptr);
+    CHECK(mapped_file_at(start + 3) == nullptr);
+  }
+  CHECK(mapped_file_at(start) == nullptr);
 }
