@@ -1,8 +1,10 @@
 #include "base/thread_pool.h"
 
+#include <fmt/core.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -45,10 +47,24 @@ int available_cores() {
 ThreadPool::ThreadPool(int threads)
     : shares_(
           static_cast<std::size_t>(std::clamp(threads > 0 ? threads : available_cores(), 1, 256))) {
-  for (int i = 1; i < size(); ++i) threads_.emplace_back([this, i] { worker(i); });
+  threads_.reserve(shares_.size() - 1);
+  try {
+    for (int i = 1; i < size(); ++i) threads_.emplace_back([this, i] { worker(i); });
+  } catch (const std::system_error& error) {
+    const std::size_t started = threads_.size();
+    stop();
+    fail(ErrorCode::out_of_memory,
+         fmt::format("cannot start thread {} of {} ({}): ask for fewer threads", started + 2,
+                     size(), error.code().message()));
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   stop_.store(true, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();

@@ -34,6 +34,7 @@ class LoopBody {
 class ThreadPool {
  public:
   // 0 threads: as many as the cores this process may use. The calling thread is one of them.
+  // Error{out_of_memory} when the system has no room for so many.
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -53,6 +54,7 @@ class ThreadPool {
     std::atomic<std::uint64_t> range{0};
   };
 
+  void stop();
   void worker(int index);
   void run_pieces(int index);
   void finish_pieces(std::uint32_t count);

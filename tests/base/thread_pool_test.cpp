@@ -1,10 +1,16 @@
 #include "base/thread_pool.h"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <stdexcept>
 #include <vector>
+
+#include "base/error.h"
 
 using namespace linnet;
 
@@ -73,4 +79,27 @@ TEST_CASE("sleeping workers wake") {
     pool.parallel_for(30, 1, [&](std::int64_t, std::int64_t) { ++count; });
     CHECK(count == 30);
   }
+}
+
+TEST_CASE("threads that the system cannot give are an error, not the end") {
+  // In a child of its own: the limit stays, and 256 stacks of 8 MB do not fit below it.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    rlimit limit{};
+    std::ifstream statm("/proc/self/statm");
+    std::uint64_t pages = 0;
+    statm >> pages;
+    limit.rlim_cur = limit.rlim_max = pages * 4096 + (std::uint64_t{64} << 20);
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(9);
+    try {
+      const ThreadPool pool(256);
+      ::_exit(8);
+    } catch (const Error& error) {
+      ::_exit(error.code() == ErrorCode::out_of_memory ? 0 : 7);
+    }
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
