@@ -176,13 +176,13 @@ double cos_f64(double x) {
 float softmax_numerators(float* values, std::int64_t count) {
   float largest = -std::numeric_limits<float>::infinity();
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, values[i]);
-  if (largest == -std::numeric_limits<float>::infinity()) {
-    std::fill(values, values + count, 0.0f);
-    return 0.0f;
-  }
-  // -inf must give 0, not the 1.6e-38 of the clamped exp.
+  // A row of nothing but -inf and NaN: the shift must not make NaN of -inf.
+  if (largest == -std::numeric_limits<float>::infinity()) largest = 0.0f;
+  // -inf must give 0, not the 1.6e-38 of the clamped exp. NaN, which exp would clamp as well, must
+  // stay: broken weights are found by it.
   for (std::int64_t i = 0; i < count; ++i) {
-    const float e = exp_f32(values[i] - largest);
+    const float x = values[i] - largest;
+    const float e = std::isnan(x) ? x : exp_f32(x);
     values[i] = values[i] == -std::numeric_limits<float>::infinity() ? 0.0f : e;
   }
   Quad low = {}, high = {};
@@ -233,7 +233,7 @@ float activate(Activation activation, float x) {
       return 0.5f * x * (1.0f + tanh_f32(inner));
     }
     case Activation::relu:
-      return x > 0.0f ? x : 0.0f;
+      return x <= 0.0f ? 0.0f : x;  // NaN stays
   }
   return x;
 }

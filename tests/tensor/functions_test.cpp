@@ -97,6 +97,24 @@ TEST_CASE("softmax: masked entries are exactly 0, and a fully masked row has no 
   CHECK(large[0] == doctest::Approx(0.7310586));
 }
 
+TEST_CASE("NaN stays NaN through every function, so that broken weights are found") {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const std::vector<float>& row : {std::vector<float>{1, kNan, 2},
+                                        {kNan, kNan, kNan},
+                                        {kNan, -kInfinity, -kInfinity},
+                                        {1, 2, kInfinity},
+                                        {kInfinity, -kInfinity, kInfinity}}) {
+    std::vector<float> values = row;
+    softmax(values.data(), 3);
+    CHECK(std::any_of(values.begin(), values.end(), [](float v) { return std::isnan(v); }));
+  }
+  for (const Activation each :
+       {Activation::silu, Activation::gelu, Activation::gelu_tanh, Activation::relu}) {
+    CHECK(std::isnan(activate(each, kNan)));
+  }
+}
+
 TEST_CASE("activations at the ends and near zero") {
   for (const float x : {-100.0f, -20.0f, -3.0f, -0.05f, 0.0f, 1e-20f, 0.05f, 3.0f, 20.0f, 100.0f}) {
     const double silu = x / (1 + std::exp(-static_cast<double>(x)));
