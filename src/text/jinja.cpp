@@ -17,6 +17,20 @@ std::string_view jinja_error_kind_name(JinjaErrorKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
+namespace {
+
+// A template may raise a message of any size, and names in it may be of any length.
+std::string shortened(std::string detail) {
+  constexpr std::size_t kMost = 4096;
+  if (detail.size() <= kMost) return detail;
+  std::size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(detail[end]) & 0xC0) == 0x80) --end;
+  detail.resize(end);
+  return detail + "...";
+}
+
+}  // namespace
+
 JinjaError::JinjaError(JinjaErrorKind kind, Place place, std::string detail)
     : Error(ErrorCode::invalid_argument,
             fmt::format("{}:{}:{}: {}", place.name, place.line, place.column, detail)),
@@ -68,7 +82,7 @@ JinjaTemplate JinjaTemplate::parse(std::string source, std::string name) {
   try {
     parsed->body = jinja::parse_template(parsed->normalized);
   } catch (const jinja::SyntaxFault& bad) {
-    throw JinjaError(JinjaErrorKind::syntax, parsed->place(bad.at), bad.detail);
+    throw JinjaError(JinjaErrorKind::syntax, parsed->place(bad.at), shortened(bad.detail));
   }
   return JinjaTemplate(std::move(parsed));
 }
@@ -96,7 +110,7 @@ JinjaOutput JinjaTemplate::render(const Json& context, const JinjaOptions& optio
     const jinja::Text& output = interpreter.output();
     return {output.bytes(), output.input(), interpreter.generation_spans()};
   } catch (const jinja::Fault& bad) {
-    throw JinjaError(bad.kind, parsed_->place(at), bad.detail);
+    throw JinjaError(bad.kind, parsed_->place(at), shortened(bad.detail));
   }
 }
 

@@ -24,6 +24,7 @@ void check_depth(int depth) {
 }  // namespace
 
 void check_hashable(const Value& key) {
+  key.look();
   const bool list =
       key.is_list() && (key.list()->kind == ListKind::list || key.list()->kind == ListKind::keys ||
                         key.list()->kind == ListKind::items);
@@ -42,6 +43,12 @@ Charge::Charge(Heap& heap, std::size_t bytes) : heap_(&heap), bytes_(bytes) {
 
 Charge::~Charge() {
   if (heap_ != nullptr) heap_->live_bytes_ -= bytes_;
+}
+
+void Charge::look(std::size_t bytes) const {
+  if (heap_ == nullptr) return;
+  heap_->step();
+  heap_->work(bytes);
 }
 
 Heap::~Heap() {

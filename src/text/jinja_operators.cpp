@@ -86,6 +86,7 @@ bool contains_text(Heap& heap, const Value& haystack, const Value& needle) {
 bool equal(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return equal_numbers(a, b);
   if (a.type() != b.type()) return false;
+  a.look();
   switch (a.type()) {
     case Type::text:
       return a.bytes() == b.bytes();
@@ -106,6 +107,7 @@ bool ordered(const Value& a, Order order, const Value& b) {
     if (a.is(Type::real) || b.is(Type::real)) return compare(a.number(), order, b.number());
     return compare(a.whole(), order, b.whole());
   }
+  a.look();
   if (a.is_text() && b.is_text()) return compare(a.bytes(), order, b.bytes());
   if (is_sequence(a) && is_sequence(b) && a.list()->kind == b.list()->kind) {
     return ordered_lists(*a.list(), order, *b.list());

@@ -43,6 +43,12 @@ int Value::depth() const {
   return is(Type::object) ? object()->depth : 0;
 }
 
+void Value::look() const {
+  if (is_text()) std::get<TextPtr>(data_)->charge.look(bytes().size());
+  if (is_list()) list()->charge.look(list()->items.size() * sizeof(Value));
+  if (is_dict()) dict()->charge.look(dict()->members.size() * sizeof(DictData::Member));
+}
+
 bool Value::same_as(const Value& other) const {
   if (type() != other.type()) return false;
   // Small numbers and short texts are one object in Python: equality is what a template can see.

@@ -44,6 +44,8 @@ class Charge {
     return *this;
   }
   ~Charge();
+  // Spends steps of the heap for looking at this many bytes.
+  void look(std::size_t bytes) const;
 
  private:
   Heap* heap_ = nullptr;
@@ -103,6 +105,10 @@ class Value {
   double number() const;                   // of is_number()
   int depth() const;                       // 0 for anything that holds no other value
   bool same_as(const Value& other) const;  // Python's `is`
+  // Pays for one look at all that this value holds directly. Whatever walks into values without
+  // making new ones must pay so: a value that holds another one twice, and so on for a hundred
+  // levels, is small, but the walk through it has no end.
+  void look() const;
 
  private:
   std::variant<UndefinedPtr, std::monostate, bool, std::int64_t, IntegerPtr, double, TextPtr,

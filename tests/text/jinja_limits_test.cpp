@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "base/utf8.h"
 #include "text/jinja_check.h"
 
 using namespace linnet;
@@ -95,6 +96,49 @@ TEST_CASE("work cannot go on for ever") {
     const Outcome outcome = run(source);
     CHECK(outcome.kind == JinjaErrorKind::limit);
     CHECK(outcome.seconds < kSoon);
+  }
+}
+
+TEST_CASE("small values that hold 2^60 others cannot be walked for ever") {
+  const std::string grow =
+      "{% set ns = namespace(a=[1], b=[1], t=(1,), u=(1,), d={'k': 1}, e={'k': 1}) %}"
+      "{% for i in range(60) %}"
+      "{% set ns.a = [ns.a, ns.a] %}{% set ns.b = [ns.b, ns.b] %}"
+      "{% set ns.t = (ns.t, ns.t) %}{% set ns.u = (ns.u, ns.u) %}"
+      "{% set ns.d = {'k': ns.d, 'l': ns.d} %}{% set ns.e = {'k': ns.e, 'l': ns.e} %}"
+      "{% endfor %}";
+  for (const char* use :
+       {"{{ ns.a == ns.b }}", "{{ ns.a != ns.b }}", "{{ ns.d == ns.e }}", "{{ ns.a in [ns.b] }}",
+        "{{ ns.a < ns.b }}", "{{ [ns.a, ns.b] | sort | length }}",
+        "{{ [ns.t, ns.u] | unique | list | length }}", "{{ [ns.a, ns.b] | max }}",
+        "{{ [ns.a].count(ns.b) }}", "{{ [ns.a].index(ns.b) }}", "{{ ns.a is eq ns.b }}",
+        "{{ {ns.t: 1} }}", "{{ ns.t in {'a': 1} }}",
+        "{{ [{'k': ns.a}, {'k': ns.b}] | groupby('k') | list | length }}",
+        "{% for i in [1] %}{{ loop.changed(ns.a) }}{{ loop.changed(ns.b) }}{% endfor %}"}) {
+    CAPTURE(use);
+    const Outcome outcome = run(grow + use);
+    CHECK(outcome.kind == JinjaErrorKind::limit);
+    CHECK(outcome.seconds < kSoon);
+  }
+  CHECK(run(grow + "{{ ns.a == ns.a }}").kind == std::nullopt);
+}
+
+TEST_CASE("comparing long texts costs steps") {
+  const Outcome outcome =
+      run("{% set a = 'x' * 1000000 %}{% set b = 'x' * 1000000 %}"
+          "{% for i in range(99999) %}{{ a == b }}{% endfor %}");
+  CHECK(outcome.kind == JinjaErrorKind::limit);
+  CHECK(outcome.seconds < kSoon);
+}
+
+TEST_CASE("a message that a template raises has an end") {
+  try {
+    render("{{ raise_exception('\u00e9' * 1000001) }}");
+    FAIL("no error");
+  } catch (const JinjaError& error) {
+    CHECK(error.kind() == JinjaErrorKind::raised);
+    CHECK(error.detail().size() < 5000);
+    CHECK(!find_invalid_utf8(error.detail()));
   }
 }
 
