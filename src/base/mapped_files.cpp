@@ -38,6 +38,11 @@ void on_bus_error(int number, siginfo_t* info, void*) {
     if (info->si_code <= 0) ::raise(number);
     return;
   }
+  // All threads that compute may meet the hole at once: one speaks, the others wait for the end.
+  static std::atomic<bool> spoken{false};
+  if (spoken.exchange(true)) {
+    for (;;) ::pause();
+  }
   say(program_name);
   say(": ");
   say(path);

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "base/error.h"
 
@@ -89,8 +91,13 @@ TEST_CASE("a file cut short while it is mapped ends the program with a message t
     if (std::freopen(said.c_str(), "w", stderr) == nullptr) ::_exit(9);
     install_mapped_file_handler("program");
     if (::truncate(file.c_str(), 100) != 0) ::_exit(8);
+    // Several threads meet the hole, and still there is one message.
     const volatile std::byte* far = map->bytes().data() + 500000;
-    ::_exit(std::to_integer<int>(*far) == 0 ? 7 : 6);
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 8; ++i) {
+      readers.emplace_back([far, i] { ::_exit(std::to_integer<int>(far[i * 4096]) == 0 ? 7 : 6); });
+    }
+    for (std::thread& reader : readers) reader.join();
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
@@ -98,7 +105,8 @@ TEST_CASE("a file cut short while it is mapped ends the program with a message t
   CHECK(WEXITSTATUS(status) == 1);
   const std::string text = read_text_file(said);
   CHECK(text.starts_with("program: " + file.string() + ": "));
-  CHECK(text.ends_with("\n"));
+  CHECK(text.find('\n') == text.size() - 1);
+  CHECK(text.find("program: ", 1) == std::string::npos);
 }
 
 TEST_CASE("a file that is not mapped any more has no name") {
