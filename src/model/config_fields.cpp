@@ -33,7 +33,7 @@ double ConfigFields::positive(std::string_view key) const {
   const double value = require(key).as_double(label(key));
   if (!(value > 0) || value > 1e18) {
     fail(ErrorCode::invalid_argument,
-         fmt::format("{}: {} is not a positive number", label(key), value));
+         fmt::format("{}: {} is not a number above 0 and up to 1e18", label(key), value));
   }
   return value;
 }
