@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -78,6 +79,7 @@ int chat_on_terminal(ChatSession& session) {
   greet(session);
   UserInput input;
   std::string line;
+  std::string typed;  // all lines of the input, for the history
   while (true) {
     const ReadOutcome outcome = editor->read(input.pending() ? kPromptMore : kPrompt, line);
     if (outcome != ReadOutcome::line) {
@@ -88,10 +90,16 @@ int chat_on_terminal(ChatSession& session) {
     if (outcome == ReadOutcome::interrupted) {
       if (must_leave() || (line.empty() && !input.pending())) return interrupt_status();
       input.cancel();
+      typed.clear();
       clear_interrupt();
       continue;
     }
-    if (!input.add(line)) continue;
+    typed += line;
+    if (!input.add(line)) {
+      typed += '\n';
+      continue;
+    }
+    editor->remember(std::exchange(typed, {}));
     if (handle_input(session, input.take(), input.quoted())) return 0;
     if (must_leave()) return interrupt_status();
     clear_interrupt();

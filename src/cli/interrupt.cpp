@@ -26,14 +26,14 @@ int wake_pipe[2] = {-1, -1};
 static_assert(std::atomic<bool>::is_always_lock_free &&
               std::atomic<const char*>::is_always_lock_free);
 
+void drain_wake_pipe() {
+  std::array<char, 64> bytes;
+  while (::read(wake_pipe[0], bytes.data(), bytes.size()) > 0) continue;
+}
+
 void on_signal(int number) {
   last_signal.store(number);
-  if (deferred.load() > 0 && !flag.exchange(true)) {
-    const int saved = errno;
-    [[maybe_unused]] const ssize_t put = ::write(wake_pipe[1], "", 1);
-    errno = saved;
-    return;
-  }
+  if (deferred.load() > 0 && !flag.exchange(true)) return wake_input();
   if (const char* text = farewell.load(); text != nullptr) {
     [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text, std::strlen(text));
   }
@@ -66,15 +66,24 @@ DeferInterrupt::~DeferInterrupt() { deferred.fetch_sub(1); }
 const std::atomic<bool>& interrupt_flag() { return flag; }
 
 void clear_interrupt() {
-  std::array<char, 64> bytes;
-  while (::read(wake_pipe[0], bytes.data(), bytes.size()) > 0) continue;
+  drain_wake_pipe();
   flag.store(false);
 }
 
+void wake_input() {
+  const int saved = errno;
+  [[maybe_unused]] const ssize_t put = ::write(wake_pipe[1], "", 1);
+  errno = saved;
+}
+
 bool wait_for_input(int fd) {
+  if (flag.load()) return false;
   std::array<pollfd, 2> waiting = {pollfd{fd, POLLIN, 0}, pollfd{wake_pipe[0], POLLIN, 0}};
   if (::poll(waiting.data(), waiting.size(), -1) < 0) return false;
-  return waiting[1].revents == 0;
+  if (waiting[1].revents == 0) return true;
+  // An interrupt still has its flag; any other wake-up counts once.
+  drain_wake_pipe();
+  return false;
 }
 
 int interrupt_status() { return 128 + last_signal.load(); }

@@ -27,6 +27,9 @@ bool must_leave();
 
 // Waits until `fd` can be read (or has ended). False when a signal came first: look at the flag.
 bool wait_for_input(int fd);
+// Makes a wait_for_input() return false. For signal handlers: the signal may have gone to a thread
+// that does not wait.
+void wake_input();
 
 // Bytes sent to standard error before a signal ends the program (to reset colours, or to erase a
 // progress bar): a string literal, or nullptr for none.

@@ -20,10 +20,12 @@ class LineEditor {
   virtual ~LineEditor() = default;
   // The line without its newline. A pasted text may hold newlines. Error{io} when reading fails.
   virtual ReadOutcome read(const std::string& prompt, std::string& line) = 0;
+  // Puts an input, of one line or several, into the history.
+  virtual void remember(const std::string& typed) { (void)typed; }
 };
 
 // Needs a terminal on standard input; the prompt and the echo go to standard output if that is one
-// too, else to standard error. Lines that are read join the history, which must live longer.
+// too, else to standard error. The history must live longer.
 std::unique_ptr<LineEditor> make_terminal_editor(const Terminal& terminal, HistoryFile& history);
 
 // Lines of a file descriptor; no prompt. A line over `limit` bytes is Error{invalid_argument}.

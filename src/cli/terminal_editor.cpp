@@ -30,8 +30,15 @@ constexpr int kSequenceMilliseconds = 100;
 std::atomic<bool> resized{false};
 std::atomic<bool> continued{false};
 
-void on_window_change(int) { resized.store(true); }
-void on_continue(int) { continued.store(true); }
+void on_window_change(int) {
+  resized.store(true);
+  wake_input();
+}
+
+void on_continue(int) {
+  continued.store(true);
+  wake_input();
+}
 
 // A signal's handler while the editor waits for keys.
 class ScopedHandler {
@@ -173,8 +180,15 @@ class TerminalEditor : public LineEditor {
       return ReadOutcome::end;
     }
     line = with_newlines(std::string_view(text, static_cast<std::size_t>(count)));
-    remember(text);
     return ReadOutcome::line;
+  }
+
+  void remember(const std::string& typed) override {
+    if (typed.find_first_not_of(" \n") == std::string::npos) return;
+    const std::string entry = with_newline_signs(typed);
+    HistEvent event{};
+    ::history(history_, &event, H_ENTER, entry.c_str());
+    file_.add(entry);
   }
 
  private:
@@ -206,7 +220,10 @@ class TerminalEditor : public LineEditor {
     if (interrupt_flag().load()) return false;
     if (resized.exchange(false)) ::el_resize(edit_);
     if (continued.exchange(false)) {
+      // The shell has set its own mode meanwhile; libedit believes that its mode still holds.
+      ::el_set(edit_, EL_PREP_TERM, 0);
       ::el_set(edit_, EL_PREP_TERM, 1);
+      put(kPasteOn);
       put("\n");
       ::el_set(edit_, EL_REFRESH);
     }
@@ -237,12 +254,16 @@ class TerminalEditor : public LineEditor {
     return line;
   }
 
-  void remember(std::string text) {
-    while (text.ends_with('\n')) text.pop_back();
-    if (text.find_first_not_of(' ') == std::string::npos) return;
-    HistEvent event{};
-    ::history(history_, &event, H_ENTER, text.c_str());
-    file_.add(text);
+  static std::string with_newline_signs(const std::string& text) {
+    std::string line;
+    for (const char c : text) {
+      if (c == '\n') {
+        line += kNewlineSignText;
+      } else {
+        line += c;
+      }
+    }
+    return line;
   }
 
   void put(std::string_view text) {
