@@ -125,8 +125,22 @@ std::vector<std::string> option_names(const std::vector<Option>& globals, const 
     if (command->argument && !command->argument->many) message += " (quote text of several words)";
   }
   const auto nearest = nearest_name(word.substr(0, word.find('=')), names);
-  if (nearest) message += fmt::format("; did you mean {}?", *nearest);
+  if (nearest) {
+    message += fmt::format("; did you mean {}?", *nearest);
+  } else if (is_option || command == nullptr) {
+    message += fmt::format("; linnet {}--help lists them",
+                           is_option && command != nullptr ? command->name + " " : "");
+  }
   throw UsageError(message);
+}
+
+// "linnet help run" means "linnet run --help".
+std::vector<const char*> spelled_out(int argc, char** argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc < 2 || std::string_view(argv[1]) != "help") return words;
+  words.erase(words.begin() + 1);
+  words.push_back("--help");
+  return words;
 }
 
 // The command that was asked for; nullptr when help or the version was printed.
@@ -136,7 +150,8 @@ const Command* parse(int argc, char** argv, const std::vector<Command>& commands
   build_app(app, commands, globals, found);
   Output out(detect_terminal(ColorMode::automatic));
   try {
-    app.parse(argc, argv);
+    const std::vector<const char*> words = spelled_out(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::CallForHelp&) {
     const Command* command = find_command(commands, app);
     out.write(command != nullptr ? command_help(*command, globals, terminal_width())

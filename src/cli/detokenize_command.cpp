@@ -55,7 +55,8 @@ Command make_detokenize_command() {
   command.summary = "Print the text of token ids";
   command.details =
       "The ids are the arguments or, without any, standard input. A newline follows the text.";
-  command.examples = {"linnet detokenize 9906 1917", "linnet tokenize hello | linnet detokenize"};
+  command.examples = {"linnet detokenize --model tiny 2361 1219 637",
+                      "linnet tokenize hello | linnet detokenize"};
   command.argument =
       Argument{.name = "ID", .help = "token ids", .many = true, .set = to_list(options->ids)};
   command.options = {{.name = "keep-special",

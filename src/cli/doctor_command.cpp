@@ -55,8 +55,8 @@ Command make_doctor_command() {
   command.name = "doctor";
   command.summary = "Check this machine, this installation and, if one is named, a model";
   command.details =
-      "Leaves with 1 when a check ends in an error; a warning is none. A check that rests on a "
-      "failed one is skipped.";
+      "Without --model (or LINNET_MODEL) no model is checked. Leaves with 1 when a check ends in "
+      "an error, not for warnings. A check that rests on a failed one is skipped.";
   command.examples = {"linnet doctor", "linnet doctor --model tiny", "linnet doctor --json"};
   command.options = {{.name = "json", .help = "print a JSON record", .set = to_flag(*json)}};
   command.run = [json](CommandContext& context) {

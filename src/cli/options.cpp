@@ -80,6 +80,16 @@ float parse_number(const std::string& text, NumberRange range) {
   return static_cast<float>(value);
 }
 
+// "a, b or c"
+std::string alternatives(const std::vector<std::string>& choices) {
+  std::string text;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (i > 0) text += i + 1 < choices.size() ? ", " : " or ";
+    text += choices[i];
+  }
+  return text;
+}
+
 bool parse_bool(const std::string& text) {
   std::string word = text;
   std::transform(word.begin(), word.end(), word.begin(),
@@ -125,7 +135,7 @@ OptionSetter to_choice(std::string& target, std::vector<std::string> choices) {
   return [&target, choices = std::move(choices)](const std::string& text) {
     if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
       throw UsageError(
-          fmt::format("expected {}, found {}", fmt::join(choices, " or "), json_quote(text)));
+          fmt::format("expected {}, found {}", alternatives(choices), json_quote(text)));
     }
     target = text;
   };

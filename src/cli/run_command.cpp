@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/log.h"
 #include "cli/answer.h"
 #include "cli/answer_printer.h"
 #include "cli/chat_prompt.h"
@@ -106,6 +107,11 @@ int run_once(CommandContext& context, const RunFlags& options) {
     printer.finish();
   }
   context.out.flush();
+  // Otherwise an empty line would be all there is to see.
+  if (!options.json && answer.result.finish == FinishReason::length && answer.text.empty() &&
+      !answer.reasoning.empty()) {
+    log_warn("no token was left for the answer after the thoughts; allow more, or give --no-think");
+  }
   return answer.result.finish == FinishReason::cancelled ? interrupt_status() : 0;
 }
 

@@ -17,12 +17,6 @@ constexpr NumberRange kPenalty{0, 100, true};
 constexpr IntegerRange kTopK{0, std::numeric_limits<std::int32_t>::max()};
 constexpr IntegerRange kMaxTokens{1, std::numeric_limits<std::int32_t>::max()};
 
-// "max-tokens" or "max_tokens".
-std::string setting_of(std::string option) {
-  std::replace(option.begin(), option.end(), '-', '_');
-  return option;
-}
-
 std::string value_text(float value) { return fmt::format("{}", value); }
 
 void forget(SamplingOptions& target, const std::string& name) {
@@ -37,6 +31,11 @@ void forget(SamplingOptions& target, const std::string& name) {
 }
 
 }  // namespace
+
+std::string setting_of(std::string option) {
+  std::replace(option.begin(), option.end(), '-', '_');
+  return option;
+}
 
 GenerationConfig SamplingOptions::applied_to(GenerationConfig defaults) const {
   GenerationConfig config = std::move(defaults);

@@ -26,6 +26,8 @@ struct SamplingOptions {
 // --temperature, --top-p, ... and --greedy. The options write to `target`.
 std::vector<Option> sampling_option_table(SamplingOptions& target);
 
+// The name of /set for an option: "max_tokens" for "max-tokens".
+std::string setting_of(std::string option);
 // Names of /set, as users type them: "top_p".
 std::vector<std::string> setting_names();
 // Sets one by name; "default" goes back to the model's value. UsageError for a wrong value;

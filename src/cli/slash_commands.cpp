@@ -48,19 +48,27 @@ SlashOutcome change_settings(ChatSession& session, const std::string& rest) {
     session.out().foreign(settings_text(session.sampling, session.assistant().defaults));
     return SlashOutcome::stay;
   }
-  const std::size_t space = rest.find(' ');
-  const std::string name = rest.substr(0, space);
-  const std::size_t value = space == std::string::npos ? space : rest.find_first_not_of(' ', space);
-  if (value == std::string::npos) {
-    throw UsageError(fmt::format("/set {} needs a value, or \"default\"", name));
+  // "NAME VALUE" or "NAME=VALUE".
+  const std::size_t end = std::min(rest.find_first_of(" ="), rest.size());
+  const std::size_t value = std::min(rest.find_first_not_of(" =", end), rest.size());
+  const std::string name = setting_of(rest.substr(0, end));
+  const auto names = setting_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    const auto nearest = nearest_name(name, names);
+    throw UsageError(
+        fmt::format("no setting \"{}\"; {}", name,
+                    nearest ? fmt::format("did you mean {}?", *nearest) : "/set alone lists them"));
   }
-  if (!change_setting(session.sampling, name, rest.substr(value))) {
-    const auto nearest = nearest_name(name, setting_names());
-    throw UsageError(fmt::format("no setting \"{}\"{}", name,
-                                 nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
-  }
-  say(session, fmt::format("{} is now {}.", name, rest.substr(value)));
+  if (value < rest.size()) change_setting(session.sampling, name, rest.substr(value));
+  const std::string all = "\n" + settings_text(session.sampling, session.assistant().defaults);
+  const std::size_t line = all.find("\n" + name + " ") + 1;
+  session.out().foreign(all.substr(line, all.find('\n', line) + 1 - line));
   return SlashOutcome::stay;
+}
+
+std::string count_of_messages(ChatSession& session) {
+  const std::size_t count = session.conversation().turns().size();
+  return fmt::format("{} message{}", count, count == 1 ? "" : "s");
 }
 
 SlashOutcome answer_again(ChatSession& session, const std::string&) {
@@ -90,8 +98,7 @@ std::string file_argument(const std::string& rest, const char* command) {
 SlashOutcome save_chat(ChatSession& session, const std::string& rest) {
   const std::string path = file_argument(rest, "/save");
   write_private_file(path, session.conversation().to_json().dump({.indent = 2}) + "\n");
-  say(session,
-      fmt::format("Saved {} messages to {}.", session.conversation().turns().size(), path));
+  say(session, fmt::format("Saved {} to {}.", count_of_messages(session), path));
   return SlashOutcome::stay;
 }
 
@@ -104,8 +111,7 @@ SlashOutcome load_chat(ChatSession& session, const std::string& rest) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     throw UsageError(fmt::format("{}: {}", path, error.what()));
   }
-  say(session,
-      fmt::format("Loaded {} messages from {}.", session.conversation().turns().size(), path));
+  say(session, fmt::format("Loaded {} from {}.", count_of_messages(session), path));
   return SlashOutcome::stay;
 }
 
@@ -119,10 +125,9 @@ SlashOutcome clear_chat(ChatSession& session, const std::string&) {
 SlashOutcome show_tokens(ChatSession& session, const std::string&) {
   const std::int64_t most = session.assistant().model->config().max_positions;
   const std::int64_t used = session.context_tokens();
-  say(session,
-      fmt::format("{} of {} tokens of the context are used ({:.0f} %), by {} messages.", used, most,
-                  100.0 * static_cast<double>(used) / static_cast<double>(most),
-                  session.conversation().turns().size()));
+  say(session, fmt::format("{} of {} tokens of the context are used ({:.0f} %), by {}.", used, most,
+                           100.0 * static_cast<double>(used) / static_cast<double>(most),
+                           count_of_messages(session)));
   return SlashOutcome::stay;
 }
 
@@ -131,9 +136,12 @@ SlashOutcome show_stats(ChatSession& session, const std::string& rest) {
     say(session, fmt::format("prompt   {} tokens, {} of them cached, {:.2f} s, {:.1f} tokens/s",
                              result->prompt_tokens, result->cached_tokens, result->prefill_seconds,
                              result->prefill_rate()));
-    say(session, fmt::format("answer   {} tokens, {:.2f} s, {:.1f} tokens/s, ended by {}, seed {}",
-                             result->ids.size(), result->decode_seconds, result->decode_rate(),
-                             finish_reason_name(result->finish), result->seed));
+    say(session,
+        fmt::format("answer   {} tokens, {:.2f} s, {:.1f} tokens/s, ended by {}, seed {}",
+                    result->ids.size(), result->decode_seconds, result->decode_rate(),
+                    result->finish == FinishReason::cancelled ? "Ctrl-C"
+                                                              : finish_reason_name(result->finish),
+                    result->seed));
   } else {
     say(session, "No answer yet.");
   }
@@ -144,6 +152,8 @@ SlashOutcome show_stats(ChatSession& session, const std::string& rest) {
   }
   return show_tokens(session, rest);
 }
+
+SlashOutcome leave_chat(ChatSession&, const std::string&) { return SlashOutcome::leave; }
 
 SlashOutcome show_help(ChatSession& session, const std::string&);
 
@@ -162,7 +172,7 @@ constexpr SlashCommand kCommands[] = {
     {"/stats", "", "tokens, rates and memory", show_stats},
     {"/tokens", "", "how full the context is", show_tokens},
     {"/help", "", "this list", show_help},
-    {"/bye", "", "leave", [](ChatSession&, const std::string&) { return SlashOutcome::leave; }},
+    {"/bye", "", "leave; so do /exit and /quit", leave_chat},
 };
 
 SlashOutcome show_help(ChatSession& session, const std::string&) {
@@ -183,16 +193,22 @@ SlashOutcome show_help(ChatSession& session, const std::string&) {
   const auto nearest = nearest_name(name, names);
   throw UsageError(fmt::format("no command {}; {}", name,
                                nearest ? fmt::format("did you mean {}?", *nearest)
-                                       : "/help lists them, a space before it makes it text"));
+                                       : "/help lists them; a space before it makes it text"));
 }
 
 SlashOutcome dispatch(ChatSession& session, const std::string& line) {
   const std::size_t end = std::min(line.find_first_of(" \t\n"), line.size());
   const std::string name = line.substr(0, end);
   const std::size_t rest = std::min(line.find_first_not_of(" \t\n", end), line.size());
+  // What other programs of this kind call it.
+  const std::string meant = name == "/exit" || name == "/quit" ? "/bye" : name;
   for (const SlashCommand& command : kCommands) {
-    if (name != command.name) continue;
+    if (meant != command.name) continue;
     const std::string text = line.substr(rest, line.find_last_not_of(" \t\n") + 1 - rest);
+    // Most likely something else was meant, such as a path.
+    if (!text.empty() && *command.arguments == 0) {
+      throw UsageError(fmt::format("{} takes nothing after it", name));
+    }
     return command.run(session, text);
   }
   refuse_unknown(name);

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/log.h"
 #include "cli/command.h"
 #include "cli/open_model.h"
 #include "cli/text_input.h"
@@ -67,7 +68,12 @@ int run_template(CommandContext& context, const TemplateFlags& flags) {
   options.add_generation_prompt = !flags.no_generation_prompt;
   options.enable_thinking = flags.think;
   options.now = flags.date;
-  const Prompt prompt = open_chat_template(files).render(messages, tools, options);
+  const ChatTemplate chat_template = open_chat_template(files);
+  const Prompt prompt = chat_template.render(messages, tools, options);
+  // Many templates know nothing of tools; whoever gives some should not look for them in vain.
+  if (flags.tools && prompt.text == chat_template.render(messages, Json(), options).text) {
+    log_warn("the chat template of this model makes nothing of --tools");
+  }
   if (flags.spans) {
     print_spans(context.out, "input", prompt.input_spans, prompt.text);
     print_spans(context.out, "generation", prompt.generation_spans, prompt.text);

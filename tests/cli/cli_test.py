@@ -194,6 +194,14 @@ def help_needs_no_sound_environment():
 
 
 @test
+def help_is_a_word_too():
+    check(linnet("help").out == linnet("--help").out)
+    done = linnet("help", "run")
+    check(done.status == 0 and done.out == linnet("run", "--help").out, done)
+    check(linnet("run", "--max-tokens", "1", "help").status == 0)
+
+
+@test
 def usage_mistakes_leave_with_2():
     for arguments, words in (
             ((), "command is missing"),
@@ -209,7 +217,9 @@ def usage_mistakes_leave_with_2():
             (("run", "--seed"), "--seed: a value is missing"),
             (("run", "--color", "pink", "x"), "--color"),
             (("completion",), "SHELL"),
-            (("completion", "tcsh"), "bash or zsh or fish"),
+            (("completion", "tcsh"), "bash, zsh or fish"),
+            (("xyzzy",), "linnet --help lists them"),
+            (("run", "-x", "y"), "linnet run --help lists them"),
             (("inspect", "--context", "0"), "--context"),
             (("detokenize", "x7"), "x7")):
         done = linnet(*arguments)
@@ -298,6 +308,7 @@ def tokenize_and_back():
     check(record["count"] == len(record["ids"]) == len(record["offsets"]))
     check(linnet("tokenize", "--count", text).out == f"{record['count']}\n")
     check(record["offsets"][-1][1] == len(text.encode()))
+    check(linnet("detokenize", "2361", "1219", "637").out == "Hello world\n")  # the help's example
     lines = linnet("tokenize", "--pieces", "--offsets", "a\nb").out.splitlines()
     check(all(len(line.split("\t")) == 4 for line in lines), lines)
     check(len(linnet("tokenize", "<|im_end|>").out.split()) == 1)
@@ -353,6 +364,24 @@ def template_input_is_checked():
 
 
 @test
+def tools_that_a_template_ignores_are_told():
+    with tempfile.TemporaryDirectory() as folder:
+        deaf = pathlib.Path(folder) / "deaf"
+        deaf.mkdir()
+        for file in pathlib.Path(MODEL).iterdir():
+            (deaf / file.name).symlink_to(file)
+        (deaf / "chat_template.jinja").unlink()
+        (deaf / "chat_template.jinja").write_text("{{ messages[0].content }}")
+        tools = pathlib.Path(folder) / "tools.json"
+        tools.write_text('[{"type": "function", "function": {"name": "weather"}}]')
+        messages = '[{"role":"user","content":"x"}]'
+        done = linnet("template", "--model", str(deaf), "--tools", str(tools), stdin=messages)
+        check(done.status == 0 and done.out == "x" and "--tools" in done.err, done)
+        done = linnet("template", "--tools", str(tools), stdin=messages)
+        check(done.status == 0 and "weather" in done.out and done.err == "", done)
+
+
+@test
 def control_tokens_of_users_are_text():
     messages = '[{"role":"user","content":"<|im_end|>"}]'
     plain = linnet("template", "--ids", stdin=messages).out.split()
@@ -398,6 +427,14 @@ def thinking_is_apart_from_the_answer():
     check(shown.out == done.out and record["reasoning"] in shown.err, shown)
     record = json.loads(linnet("run", "--no-think", "--greedy", "--json", "Hello!").out)
     check(record["reasoning"] == "", record)
+
+
+@test
+def thoughts_that_leave_no_room_are_told():
+    done = linnet("run", "--think", "--greedy", "--max-tokens", "3", "Hello!")
+    check(done.status == 0 and done.out == "\n" and "--no-think" in done.err, done)
+    done = linnet("run", "--no-think", "--greedy", "--max-tokens", "3", "Hello!")
+    check(done.status == 0 and done.err == "", done)
 
 
 @test
@@ -633,6 +670,14 @@ def a_chat_on_a_terminal():
         check(b"temperature" in chat.say("/set"))
         check(b"expected" in chat.say("/set temperature hot"))
         check(b"did you mean top_k" in chat.say("/set topk 3"))
+        check(b"did you mean top_k" in chat.say("/set topk"))
+        check(b"/set alone lists" in chat.say("/set xyzzy 3"))
+        check(b"top_k               7\r\n" in chat.say("/set top-k=7"))
+        check(b"top_k               7\r\n" in chat.say("/set top_k"))
+        check(b"(default)" in chat.say("/set top_k default"))
+        check(b'"."' in chat.say("/set stop ."))
+        check(b"none  (default)" in chat.say("/set stop default"))
+        check(b"takes nothing after it" in chat.say("/undo 2"))
         check(b"of 4096 tokens" in chat.say("/tokens"))
         check(b"cache" in chat.say("/stats"))
         check(plain.encode() in chat.say("/regen"))
@@ -643,6 +688,11 @@ def a_chat_on_a_terminal():
         check(b"Be brief." in chat.say("/system"))
         chat.send("/bye\r")
         check(chat.finish() == 0, chat.seen)
+    for word in ("/exit", "/quit"):
+        with Terminal("chat") as chat:
+            chat.prompt()
+            chat.send(word + "\r")
+            check(chat.finish() == 0, chat.seen)
 
 
 @test
@@ -661,9 +711,17 @@ def saved_chats_come_back():
         check(b"Loaded 2 messages" in chat.say("/load ~/chat.json"))
         check(b"gone" in chat.say("/undo"))
         check(b"absent.json" in chat.say("/load absent.json"))
+        path.write_text('[{"role": "user", "content": "Hi"}]')
+        check(b"Loaded 1 message from" in chat.say(f"/load {path}"))
         path.write_text("[1]")
         check(b"messages[0]" in chat.say(f"/load {path}"))
         check(b"cannot write" in chat.say("/save /nonexistent/x"))
+        os.mkfifo(chat.home / "pipe")
+        check(b"not a regular file" in chat.say("/save ~/pipe"))
+        check((chat.home / "pipe").is_fifo())
+        (chat.home / "link").symlink_to("chat.json")
+        chat.say("/save ~/link")
+        check((chat.home / "link").is_symlink())
 
 
 @test
@@ -708,6 +766,12 @@ def several_lines_and_pastes():
         saved = json.loads((chat.home / "a.json").read_text())["messages"]
         check(saved[0]["content"] == "/system no command\nsecond", saved)
         chat.say("/clear")
+        chat.send(b"\x1b[A" * 4 + b"\r")  # all of its lines come back, as one
+        chat.prompt()
+        chat.say("/save ~/a.json")
+        again = json.loads((chat.home / "a.json").read_text())["messages"]
+        check(again[0]["content"] == saved[0]["content"], again)
+        chat.say("/clear")
         chat.send(b"\x1b[200~one\ntwo\x1b[201~\r")
         chat.prompt()
         chat.say("/save ~/b.json")
@@ -729,7 +793,7 @@ def ctrl_c_and_ctrl_d():
         chat.prompt()
         chat.send(b"\x04")
         check(chat.finish() == 0, chat.seen)
-    with Terminal("chat", "--temperature", "100", "--top-p", "1", "--no-think") as chat:
+    with Terminal("chat", "--temperature", "100", "--top-p", "1", "--seed", "7", "--no-think") as chat:
         chat.prompt()
         chat.send("Hello!\r")
         chat.expect(rb"Hello!\r\n.{20}")
@@ -754,6 +818,26 @@ def answers_may_go_to_a_file():
         plain = linnet("run", "--no-think", "--greedy", "Hello!").out
         written = (chat.home / "answers.txt").read_text()
         check(written.strip() == plain.strip() and "\x1b" not in written, written)
+
+
+@test
+def a_chat_comes_back_from_a_stop():
+    with Terminal("chat", "--no-think", "--greedy") as chat:
+        chat.prompt()
+        raw = termios.tcgetattr(chat.fd)
+        check(not raw[3] & termios.ICANON)
+        chat.send("/tok")
+        chat.expect("/tok")
+        os.kill(chat.pid, signal.SIGSTOP)
+        os.waitpid(chat.pid, os.WUNTRACED)
+        shell = list(raw)  # as a shell leaves the terminal
+        shell[3] |= termios.ICANON | termios.ECHO
+        termios.tcsetattr(chat.fd, termios.TCSANOW, shell)
+        os.kill(chat.pid, signal.SIGCONT)
+        chat.expect("/tok")
+        check(not termios.tcgetattr(chat.fd)[3] & termios.ICANON)
+        chat.send("ens\r")
+        check(b"of 4096 tokens" in chat.prompt())
 
 
 @test
