@@ -24,6 +24,7 @@ struct ChatFlags {
   std::string system;
   std::optional<bool> think;
   std::optional<bool> show_thinking;
+  bool echo = false;
   SamplingOptions sampling;
 };
 
@@ -108,7 +109,7 @@ int chat_on_terminal(ChatSession& session) {
 
 // Every line is a user's turn as it is; slash commands are for people (a piped text must not be
 // able to write files).
-int chat_through_pipe(ChatSession& session) {
+int chat_through_pipe(ChatSession& session, bool echo) {
   const auto reader = make_plain_reader(STDIN_FILENO);
   std::string line;
   for (std::size_t number = 1;; ++number) {
@@ -121,7 +122,12 @@ int chat_through_pipe(ChatSession& session) {
                            *offset));
     }
     session.conversation().add_user(repair_utf8(line));
+    if (echo) {
+      session.out().foreign(kPrompt + line);
+      session.out().write("\n");
+    }
     session.answer();
+    if (echo) session.out().write("\n");
     if (interrupt_flag().load()) return interrupt_status();
   }
 }
@@ -136,7 +142,7 @@ int run_chat(CommandContext& context, const ChatFlags& options) {
   session.style.reasoning_on_output = on_terminal && context.terminal().out;
   session.style.live = true;
   const DeferInterrupt deferred;
-  return on_terminal ? chat_on_terminal(session) : chat_through_pipe(session);
+  return on_terminal ? chat_on_terminal(session) : chat_through_pipe(session, options.echo);
 }
 
 }  // namespace
@@ -152,7 +158,7 @@ Command make_chat_command() {
       "and leaves at an empty prompt. Otherwise every line of standard input is one message, and "
       "only the answers come out.";
   command.examples = {"linnet chat", "linnet chat --system \"Answer in French.\" --no-think",
-                      "linnet chat --temperature 0 < questions.txt"};
+                      "linnet chat --temperature 0 --echo < questions.txt"};
   command.options = {
       {.name = "system",
        .value = "TEXT",
@@ -162,6 +168,9 @@ Command make_chat_command() {
        .help = "let the model think before it answers, or not (default: as its template says)",
        .negation = "no-think",
        .set = to_flag(options->think)},
+      {.name = "echo",
+       .help = "print every message before its answer, for a readable record of piped messages",
+       .set = to_flag(options->echo)},
       {.name = "show-thinking",
        .help = "show the thoughts dimmed, or hide them (default: shown on a terminal)",
        .negation = "hide-thinking",

@@ -1,11 +1,14 @@
 #include <fmt/core.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/mapped_files.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/help.h"
@@ -134,12 +137,34 @@ std::vector<std::string> option_names(const std::vector<Option>& globals, const 
   throw UsageError(message);
 }
 
-// "linnet help run" means "linnet run --help".
-std::vector<const char*> spelled_out(int argc, char** argv) {
-  std::vector<const char*> words(argv, argv + argc);
-  if (argc < 2 || std::string_view(argv[1]) != "help") return words;
-  words.erase(words.begin() + 1);
-  words.push_back("--help");
+bool takes_value(const std::vector<Option>& options, std::string_view word) {
+  return std::any_of(options.begin(), options.end(), [&](const Option& option) {
+    return !option.is_switch() && word == "--" + option.name + "=";
+  });
+}
+
+// "linnet help run" means "linnet run --help"; "--name=" is an empty value, for which CLI11 would
+// take the next word.
+std::vector<std::string> spelled_out(int argc, char** argv, const std::vector<Command>& commands,
+                                     const std::vector<Option>& globals) {
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") {
+      words.insert(words.end(), argv + i, argv + argc);
+      break;
+    }
+    const bool empty_value =
+        takes_value(globals, word) ||
+        std::any_of(commands.begin(), commands.end(),
+                    [&](const Command& command) { return takes_value(command.options, word); });
+    words.emplace_back(empty_value ? word.substr(0, word.size() - 1) : word);
+    if (empty_value) words.emplace_back();
+  }
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
   return words;
 }
 
@@ -150,8 +175,10 @@ const Command* parse(int argc, char** argv, const std::vector<Command>& commands
   build_app(app, commands, globals, found);
   Output out(detect_terminal(ColorMode::automatic));
   try {
-    const std::vector<const char*> words = spelled_out(argc, argv);
-    app.parse(static_cast<int>(words.size()), words.data());
+    std::vector<std::string> words = spelled_out(argc, argv, commands, globals);
+    // CLI11 takes them from the back.
+    std::reverse(words.begin(), words.end());
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     const Command* command = find_command(commands, app);
     out.write(command != nullptr ? command_help(*command, globals, terminal_width())
@@ -187,6 +214,7 @@ ColorMode color_mode(const std::string& name) {
 int run_command_line(int argc, char** argv) {
   ensure_standard_streams();
   install_signal_handlers();
+  install_mapped_file_handler("linnet");
   GlobalOptions globals;
   const std::vector<Option> global_options = global_option_table(globals);
   const std::vector<Command> commands = all_commands();
@@ -208,8 +236,9 @@ int run_command_line(int argc, char** argv) {
   return status;
 }
 
-int report_exception() {
-  const Terminal terminal = detect_terminal(ColorMode::automatic);
+namespace {
+
+int report_to(const Terminal& terminal) {
   const auto report = [&](std::string_view message) {
     write_error_text(styled(terminal.err_color, kRed, "linnet: "));
     write_error_line(terminal, message);
@@ -228,6 +257,19 @@ int report_exception() {
     return 1;
   } catch (const std::exception& error) {
     report(error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int report_exception() {
+  try {
+    return report_to(detect_terminal(ColorMode::automatic));
+  } catch (...) {
+    // Not even the message found memory.
+    constexpr std::string_view kText = "linnet: out of memory\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
     return 1;
   }
 }

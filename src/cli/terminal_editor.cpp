@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <clocale>
+#include <cstdlib>
 #include <cstring>
 #include <cwchar>
 
@@ -146,6 +147,8 @@ class TerminalEditor : public LineEditor {
     ::el_set(edit_, EL_GETCFN, next_character);
     ::el_set(edit_, EL_SIGNAL, 0);
     ::el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+    // Ctrl-S would freeze the terminal until Ctrl-Q.
+    ::el_set(edit_, EL_SETTY, "-d", "-ixon", nullptr);
     ::el_source(edit_, nullptr);
   }
 
@@ -160,14 +163,14 @@ class TerminalEditor : public LineEditor {
     set_prompt(prompt);
     keyboard_.begin_line();
     if (resized.exchange(false)) ::el_resize(edit_);
-    put(kPasteOn);
+    if (!dumb_) put(kPasteOn);
     // Before the prompt is seen: a key that answers it at once must not meet the old mode.
     ::el_set(edit_, EL_PREP_TERM, 1);
     int count = 0;
     errno = 0;
     const char* text = ::el_gets(edit_, &count);
     const int code = errno;
-    put(kPasteOff);
+    if (!dumb_) put(kPasteOff);
     if (interrupt_flag().load()) {
       line = typed_before_interrupt();
       return ReadOutcome::interrupted;
@@ -223,7 +226,7 @@ class TerminalEditor : public LineEditor {
       // The shell has set its own mode meanwhile; libedit believes that its mode still holds.
       ::el_set(edit_, EL_PREP_TERM, 0);
       ::el_set(edit_, EL_PREP_TERM, 1);
-      put(kPasteOn);
+      if (!dumb_) put(kPasteOn);
       put("\n");
       ::el_set(edit_, EL_REFRESH);
     }
@@ -271,7 +274,13 @@ class TerminalEditor : public LineEditor {
     std::fflush(echo_);
   }
 
+  static bool is_dumb() {
+    const char* term = std::getenv("TERM");
+    return term == nullptr || *term == '\0' || std::string_view(term) == "dumb";
+  }
+
   Terminal terminal_;
+  bool dumb_ = is_dumb();  // knows no escape sequences
   std::FILE* echo_;
   HistoryFile& file_;
   EditLine* edit_ = nullptr;

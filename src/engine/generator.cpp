@@ -14,8 +14,10 @@
 namespace linnet {
 namespace {
 
+// 53 bits: a JSON reader that keeps numbers as doubles can give the seed back unchanged.
 std::uint64_t seed_from_clock() {
-  return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return static_cast<std::uint64_t>(now) & ((std::uint64_t{1} << 53) - 1);
 }
 
 std::size_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b) {

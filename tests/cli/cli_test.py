@@ -247,6 +247,25 @@ def the_command_line_overrides_variables():
 
 
 @test
+def an_empty_value_is_a_value():
+    for option in ("--seed=", "--temperature=", "--threads="):
+        done = linnet("run", option, "--max-tokens", "1", "hi")
+        check(done.status == 2 and option[:-1] in done.err, done)
+    done = linnet("run", "--system=", "--greedy", "--no-think", "--max-tokens", "4", "hi")
+    check(done.status == 0 and done.out.strip(), done)
+
+
+@test
+def echo_shows_piped_messages_before_their_answers():
+    messages = "What is 2 plus 2?\nHello\n"
+    plain = linnet("chat", "--greedy", "--no-think", stdin=messages)
+    echoed = linnet("chat", "--greedy", "--no-think", "--echo", stdin=messages)
+    check(plain.status == 0 and echoed.status == 0, (plain, echoed))
+    first, second = plain.out.splitlines()
+    check(echoed.out == f">>> What is 2 plus 2?\n{first}\n\n>>> Hello\n{second}\n\n", echoed)
+
+
+@test
 def words_that_look_like_grammar_are_text():
     for text in ("chat", "[1,2]", "", "a=b", "'quoted'", "--"):
         done = linnet("tokenize", "--", text)
