@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "engine/stop_rules.h"
-#include "text/utf8.h"
 
 namespace linnet {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "formats/gguf_model.h"
 #include "text/tokenizer_gguf.h"
-#include "text/utf8.h"
 
 namespace linnet {
 namespace {

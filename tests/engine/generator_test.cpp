@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "engine/tiny_model.h"
-#include "text/utf8.h"
 
 namespace linnet {
 namespace {
