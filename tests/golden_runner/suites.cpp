@@ -11,12 +11,14 @@ extern const Suite kCorruptSuite;
 extern const Suite kTokenizerSuite;
 extern const Suite kStreamSuite;
 extern const Suite kTranscriptSuite;
+extern const Suite kOutputSuite;
+extern const Suite kRouterSuite;
 
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {
       // By the folder's name, so before those that look for files.
-      kTokenizerSuite,     kStreamSuite, kChatSuite,    kJinjaSuite,
-      kWildTemplatesSuite, kModelsSuite, kCorruptSuite, kTranscriptSuite,
+      kTokenizerSuite, kStreamSuite,        kChatSuite,   kJinjaSuite,   kOutputSuite,
+      kRouterSuite,    kWildTemplatesSuite, kModelsSuite, kCorruptSuite, kTranscriptSuite,
   };
   return all;
 }
