@@ -64,10 +64,11 @@ Candidates find_candidates(const std::vector<std::string_view>& objects) {
 double confidence_of(std::string_view text, bool percent) {
   std::size_t at = 0;
   if (text.empty() || is_json_space(text[0]) || !scan_json_value(text, at)) return 0;
+  if (at != text.size()) return 0;
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   // What a double cannot hold is too large, or as good as 0.
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return 0;
+  if (read.ec != std::errc()) return 0;
   if (percent) value /= 100;
   return value > 0 && value <= 1 ? value : 0;
 }

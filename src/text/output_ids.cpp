@@ -5,7 +5,6 @@
 namespace linnet {
 
 std::vector<OutputDelta> OutputIdParser::push(TokenId id) {
-  if (tokenizer_.is_special(id) && !is_output_tag(tokenizer_.token_bytes(id))) return {};
   return parser_.push(decoder_.push(id));
 }
 

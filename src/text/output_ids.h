@@ -1,6 +1,6 @@
-// The output parser fed with token ids. Control tokens are not part of the text, but for the tags
-// of reasoning and calls, which some tokenizers mark as control tokens too; so ids and the text
-// they stand for give the same result.
+// The output parser fed with token ids. Control tokens are part of the text (some tokenizers mark
+// the tags as such), so ids and the text they stand for give the same result. The id that ended
+// the output is not fed: it is no text.
 #pragma once
 
 #include "text/output_parser.h"
@@ -12,14 +12,13 @@ class OutputIdParser {
  public:
   // The tokenizer must outlive the parser.
   OutputIdParser(const Tokenizer& tokenizer, OutputParserOptions options)
-      : tokenizer_(tokenizer), decoder_(tokenizer, false), parser_(options) {}
+      : decoder_(tokenizer, false), parser_(options) {}
 
   std::vector<OutputDelta> push(TokenId id);
   std::vector<OutputDelta> finish(OutputEnd end);
   const ParsedOutput& result() const { return parser_.result(); }
 
  private:
-  const Tokenizer& tokenizer_;
   StreamDecoder decoder_;
   OutputParser parser_;
 };

@@ -22,11 +22,6 @@ bool is_object(std::string_view text) {
 
 }  // namespace
 
-bool is_output_tag(std::string_view text) {
-  return text == kThink || text == kEndThink || text == kToolCall || text == kEndToolCall ||
-         text == kCode || text == kEndCode;
-}
-
 std::optional<ToolCall> read_json_call(std::string_view body) {
   body = trim_json_space(body);
   if (!is_object(body)) return std::nullopt;

@@ -96,9 +96,6 @@ class OutputParser {
   ParsedOutput result_;
 };
 
-// Whether this is one of the tags the parser knows: <think>, <tool_call>, <code> and their ends.
-bool is_output_tag(std::string_view text);
-
 // The call in a JSON value with white space around it, by the rules for <tool_call>.
 std::optional<ToolCall> read_json_call(std::string_view body);
 

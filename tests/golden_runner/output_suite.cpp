@@ -121,7 +121,10 @@ class OutputCase {
     if (tokenizer_ == nullptr || line_.find(field) == nullptr) return;
     linnet::OutputIdParser parser(*tokenizer_, options_of(line_));
     Joined joined;
-    for (const auto id : ids_of(line_.at(field))) joined.add(parser.push(id));
+    auto ids = ids_of(line_.at(field));
+    // The end token that stopped the output.
+    if (end_of(line_) == OutputEnd::stop && !ids.empty()) ids.pop_back();
+    for (const auto id : ids) joined.add(parser.push(id));
     joined.add(parser.finish(end_of(line_)));
     compare(field, parser.result(), joined);
   }
