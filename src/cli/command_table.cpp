@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/parse_command.h"
 
 namespace linnet {
 
@@ -10,6 +11,7 @@ std::vector<Command> all_commands() {
   commands.push_back(make_tokenize_command());
   commands.push_back(make_detokenize_command());
   commands.push_back(make_template_command());
+  commands.push_back(make_parse_command());
   commands.push_back(make_doctor_command());
   commands.push_back(make_completion_command());
   return commands;
