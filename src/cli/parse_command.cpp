@@ -77,8 +77,9 @@ Command make_parse_command() {
   command.options = {
       {.name = "tools",
        .value = "TAGS",
-       .help = "tags that hold calls: <tool_call> (xml, default), <code> (python), both or none",
+       .help = "tags that hold calls, <tool_call> (xml, default) or <code> (python)",
        .choices = families,
+       .variable = "LINNET_TOOL_TAGS",  // LINNET_TOOLS is the file of `linnet template`
        .set = to_choice(options->tools, families)},
       {.name = "in-reasoning",
        .help = "the prompt ends inside of an open <think>",

@@ -4,6 +4,7 @@
 // the content as it was written. Time is linear in the text, whatever it is.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,7 +45,8 @@ class OutputParser {
  public:
   explicit OutputParser(OutputParserOptions options);
 
-  // What is certain now; text that may still become a tag, a call or dropped space waits.
+  // What is certain now; text that may still become a tag, a call or dropped space waits. Pieces
+  // of whole characters give deltas of whole characters.
   std::vector<OutputDelta> push(std::string_view text);
   // The end: what waited is decided. Nothing may be pushed behind it.
   std::vector<OutputDelta> finish(OutputEnd end);
