@@ -1,6 +1,8 @@
 // Filters that apply another filter, or a test, to each item.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "text/jinja_filters.h"
 #include "text/jinja_tests.h"
 

@@ -2,6 +2,7 @@
 // out of stack. Faults are SyntaxFault.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,6 +1,7 @@
 // What must not change a single bit: cache, chunks, threads.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
