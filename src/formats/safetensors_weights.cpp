@@ -62,7 +62,7 @@ class SafetensorsWeights final : public Weights {
   std::unordered_map<std::string, std::size_t> index_;
 };
 
-[[noreturn]] void corrupt(const std::string& what, const std::string& reason) {
+[[noreturn]] void corrupt(std::string_view what, std::string_view reason) {
   fail(ErrorCode::corrupt_file, fmt::format("{}: {}", what, reason));
 }
 
@@ -78,7 +78,7 @@ void check_shard_name(const std::string& shard, const std::string& index) {
   }
 }
 
-const Json::Object& weight_map(const Json& index, const std::string& name) {
+const Json::Object& weight_map(const Json& index, std::string_view name) {
   const Json* map = index.find("weight_map");
   if (map == nullptr || !map->is_object()) {
     corrupt(name, "weight_map, an object of tensor names and shard names, is missing");

@@ -14,12 +14,12 @@ constexpr std::size_t kMaxTools = 1024;
 constexpr std::size_t kMaxToolCalls = 1024;
 constexpr std::size_t kMaxContentBytes = 32u << 20;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& expected, const Json* found) {
+[[noreturn]] void refuse(std::string_view name, std::string_view expected, const Json* found) {
   fail(ErrorCode::invalid_argument, fmt::format("{}: expected {}, found {}", name, expected,
                                                 found == nullptr ? "nothing" : found->type_name()));
 }
 
-const std::string& text_at(const Json& object, std::string_view key, const std::string& name) {
+const std::string& text_at(const Json& object, std::string_view key, std::string_view name) {
   const Json* value = object.find(key);
   if (value == nullptr || !value->is_string()) refuse(name, "a string", value);
   return value->as_string();
