@@ -181,6 +181,10 @@ const Command* parse(int argc, char** argv, const std::vector<Command>& commands
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     const Command* command = find_command(commands, app);
+    const std::vector<std::string> extras = app.remaining(true);
+    if (command == nullptr && !extras.empty()) {
+      refuse_extras(extras, option_names(globals, command), commands, command);
+    }
     out.write(command != nullptr ? command_help(*command, globals, terminal_width())
                                  : program_help(commands, globals, terminal_width()));
     out.flush();

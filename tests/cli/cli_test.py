@@ -199,6 +199,9 @@ def help_is_a_word_too():
     done = linnet("help", "run")
     check(done.status == 0 and done.out == linnet("run", "--help").out, done)
     check(linnet("run", "--max-tokens", "1", "help").status == 0)
+    for words in (("help", "rum"), ("rum", "--help")):
+        done = linnet(*words)
+        check(done.status == 2 and "did you mean run" in done.err, done)
 
 
 @test
