@@ -71,15 +71,14 @@ Command make_parse_command() {
       "The output is read from a file or, without one, from standard input up to its end (but for "
       "one newline there). The result is a JSON record on one line.";
   command.examples = {"linnet parse answer.txt",
-                      "echo '<code>add(a=1, b=2)</code>' | linnet parse --tools python"};
+                      "echo '<code>add(a=1, b=2)</code>' | linnet parse --tool-tags python"};
   command.argument = Argument{
       .name = "FILE", .help = "the output's file", .is_path = true, .set = to_path(options->file)};
   command.options = {
-      {.name = "tools",
+      {.name = "tool-tags",
        .value = "TAGS",
        .help = "tags that hold calls, <tool_call> (xml, default) or <code> (python)",
        .choices = families,
-       .variable = "LINNET_TOOL_TAGS",  // LINNET_TOOLS is the file of `linnet template`
        .set = to_choice(options->tools, families)},
       {.name = "in-reasoning",
        .help = "the prompt ends inside of an open <think>",

@@ -271,13 +271,13 @@ def echo_shows_piped_messages_before_their_answers():
 @test
 def parse_takes_a_reply_apart():
     reply = '<think>plan</think>Sure.\n<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
-    record = json.loads(linnet("parse", "--tools", "xml", stdin=reply).out)
+    record = json.loads(linnet("parse", "--tool-tags", "xml", stdin=reply).out)
     check(record["reasoning"] == "plan" and record["content"] == "Sure.", record)
     call, = record["tool_calls"]
     check(call["name"] == "f" and json.loads(call["arguments"]) == {"a": 1}, record)
     check(record["finish"] == "tool_calls" and not record["parse_error"], record)
     # With other tags a call is text like any other; bytes that are no text are refused.
-    check(json.loads(linnet("parse", "--tools", "none", stdin=reply).out)["tool_calls"] == [], record)
+    check(json.loads(linnet("parse", "--tool-tags", "none", stdin=reply).out)["tool_calls"] == [], record)
     refused = linnet("parse", stdin=b"a\xffb")
     check(refused.status == 1 and "invalid UTF-8 at byte 1" in refused.err, refused)
 
