@@ -1,5 +1,9 @@
 #include "cli/open_model.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -12,6 +16,17 @@ namespace {
 std::string name_of(const std::filesystem::path& path) {
   const std::filesystem::path whole = path.lexically_normal();
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+// Tensors that the model does not use may be a sign of the wrong config, so they are not hidden.
+void tell_unexpected(const std::string& name, const std::vector<std::string>& tensors) {
+  constexpr std::size_t kShown = 4;
+  if (tensors.empty()) return;
+  std::string text =
+      fmt::format("{}: {} tensors in the file are not part of the model:", name, tensors.size());
+  for (std::size_t i = 0; i < std::min(kShown, tensors.size()); ++i) text += " " + tensors[i];
+  if (tensors.size() > kShown) text += " ...";
+  log_warn(text);
 }
 
 }  // namespace
@@ -44,6 +59,7 @@ OpenedAssistant open_assistant(const CommandContext& context) {
   bar.erase();
   opened.load_seconds = seconds_since(start);
   for (const std::string& note : opened.assistant.files.notes) log_info(note);
+  tell_unexpected(name, opened.assistant.model->report().unexpected);
   if (!opened.assistant.has_own_template) {
     log_info(name + " has no chat template; the plain ChatML form is used");
   }

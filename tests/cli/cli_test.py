@@ -309,6 +309,23 @@ def models_that_are_not_there():
 
 
 @test
+def tensors_that_the_model_lacks_are_told():
+    with tempfile.TemporaryDirectory() as folder:
+        for file in pathlib.Path(MODEL).iterdir():
+            os.symlink(file, pathlib.Path(folder, file.name))
+        weights = pathlib.Path(folder, "model.safetensors")
+        content = weights.read_bytes()
+        weights.unlink()
+        size, = struct.unpack_from("<Q", content)
+        header, data = json.loads(content[8:8 + size]), content[8 + size:]
+        header["stray"] = {"dtype": "U8", "shape": [4], "data_offsets": [len(data), len(data) + 4]}
+        head = json.dumps(header).encode()
+        weights.write_bytes(struct.pack("<Q", len(head)) + head + data + b"1234")
+        done = linnet("run", "--max-tokens", "1", "hi", env={"LINNET_MODEL": folder})
+        check(done.status == 0 and "1 tensors" in done.err and "stray" in done.err, done)
+
+
+@test
 def inspect_tells_what_the_files_say():
     config = json.loads((pathlib.Path(MODEL) / "config.json").read_text())
     done = linnet("inspect", MODEL, "--json", "--tensors", "--context", "100")
