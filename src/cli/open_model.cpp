@@ -22,10 +22,9 @@ std::string name_of(const std::filesystem::path& path) {
 void tell_unexpected(const std::string& name, const std::vector<std::string>& tensors) {
   constexpr std::size_t kShown = 4;
   if (tensors.empty()) return;
-  std::string text =
-      fmt::format("{}: {} tensors in the file are not part of the model:", name, tensors.size());
+  std::string text = name + ": in the file, but not part of the model:";
   for (std::size_t i = 0; i < std::min(kShown, tensors.size()); ++i) text += " " + tensors[i];
-  if (tensors.size() > kShown) text += " ...";
+  if (tensors.size() > kShown) text += fmt::format(" and {} more", tensors.size() - kShown);
   log_warn(text);
 }
 
