@@ -53,14 +53,25 @@ OutputParser::OutputParser(OutputParserOptions options) {
 
 std::vector<OutputDelta> OutputParser::push(std::string_view text) {
   LINNET_CHECK(!finished_, "output pushed behind its end");
-  using Reader = void (OutputParser::*)(std::string_view, std::size_t&);
-  static constexpr Reader kReaders[] = {&OutputParser::read_lead,    &OutputParser::read_reasoning,
-                                        &OutputParser::read_content, &OutputParser::read_json,
-                                        &OutputParser::read_code,    &OutputParser::read_skipped};
-  for (std::size_t at = 0; at < text.size();) {
-    (this->*kReaders[static_cast<std::size_t>(state_)])(text, at);
-  }
+  for (std::size_t at = 0; at < text.size();) read(text, at);
   return std::exchange(deltas_, {});
+}
+
+void OutputParser::read(std::string_view text, std::size_t& at) {
+  switch (state_) {
+    case State::lead:
+      return read_lead(text, at);
+    case State::reasoning:
+      return read_reasoning(text, at);
+    case State::content:
+      return read_content(text, at);
+    case State::json:
+      return read_json(text, at);
+    case State::code:
+      return read_code(text, at);
+    case State::skip:
+      return read_skipped(text, at);
+  }
 }
 
 std::vector<OutputDelta> OutputParser::finish(OutputEnd end) {

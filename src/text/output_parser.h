@@ -56,6 +56,8 @@ class OutputParser {
  private:
   enum class State : std::uint8_t { lead, reasoning, content, json, code, skip };
 
+  // Each moves `at`, or changes the state.
+  void read(std::string_view text, std::size_t& at);
   void read_lead(std::string_view text, std::size_t& at);
   void read_reasoning(std::string_view text, std::size_t& at);
   void read_content(std::string_view text, std::size_t& at);
