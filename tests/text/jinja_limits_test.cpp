@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "text/jinja_check.h"
+#include "time_limit.h"
 
 using namespace linnet;
 
@@ -30,7 +31,7 @@ Outcome run(const std::string& source, const std::string& context = "{}") {
 }
 
 // Sanitizers and busy machines are slow; a render without a budget would take minutes or hours.
-constexpr double kSoon = 3.0;
+constexpr double kSoon = linnet::testing::time_limit(3.0);
 
 }  // namespace
 
