@@ -58,15 +58,47 @@ void read_fully(int fd, std::byte* target, std::size_t size, const std::filesyst
   }
 }
 
-void write_fully(int fd, Bytes content, const std::filesystem::path& path) {
-  std::size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t put = ::write(fd, content.data() + done, content.size() - done);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail_io(fmt::format("cannot write {}", path.string()));
-    done += static_cast<std::size_t>(put);
+// A file beside its target that takes the target's place when it is complete, or vanishes.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::filesystem::path& target) : target_(target) {
+    name_ = target.string() + ".XXXXXX";
+    fd_ = ::mkstemp(name_.data());  // mode 0600
+    if (fd_ < 0) fail_to_write();
   }
-}
+  ~TemporaryFile() {
+    if (fd_ >= 0) ::close(fd_);
+    if (!committed_) ::unlink(name_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  void write(Bytes content) {
+    while (!content.empty()) {
+      const ssize_t put = ::write(fd_, content.data(), content.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) fail_to_write();
+      content = content.subspan(static_cast<std::size_t>(put));
+    }
+  }
+
+  void commit(unsigned mode) {
+    const bool ready = ::fchmod(fd_, mode) == 0 && ::fsync(fd_) == 0;
+    if (!ready || ::close(std::exchange(fd_, -1)) != 0) fail_to_write();
+    if (::rename(name_.c_str(), target_.c_str()) != 0) fail_to_write();
+    committed_ = true;
+  }
+
+ private:
+  [[noreturn]] void fail_to_write() const {
+    fail_io(fmt::format("cannot write {}", target_.string()));
+  }
+
+  std::filesystem::path target_;
+  std::string name_;
+  int fd_ = -1;
+  bool committed_ = false;
+};
 
 }  // namespace
 
@@ -121,23 +153,11 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t limi
   return text;
 }
 
-void write_file_atomically(const std::filesystem::path& path, Bytes content) {
+void write_file_atomically(const std::filesystem::path& path, Bytes content, unsigned mode) {
+  TemporaryFile file(path);
+  file.write(content);
+  file.commit(mode);
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::string beside = (folder / (path.filename().string() + ".XXXXXX")).string();
-  const int fd = ::mkstemp(beside.data());
-  if (fd < 0) fail_io(fmt::format("cannot write {}", path.string()));
-  try {
-    write_fully(fd, content, path);
-    if (::fsync(fd) != 0) fail_io(fmt::format("cannot write {}", path.string()));
-    if (::close(fd) != 0) fail_io(fmt::format("cannot write {}", path.string()));
-    if (::chmod(beside.c_str(), 0644) != 0) fail_io(fmt::format("cannot write {}", path.string()));
-    if (::rename(beside.c_str(), path.c_str()) != 0) {
-      fail_io(fmt::format("cannot write {}", path.string()));
-    }
-  } catch (...) {
-    ::unlink(beside.c_str());
-    throw;
-  }
   const FileHandle directory(folder, O_RDONLY | O_DIRECTORY);
   if (directory.get() >= 0) ::fsync(directory.get());
 }

@@ -38,6 +38,6 @@ class FileMap {
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit = 64u << 20);
 
 // A saved file is complete or absent: write beside, fsync, rename, fsync the folder.
-void write_file_atomically(const std::filesystem::path& path, Bytes content);
+void write_file_atomically(const std::filesystem::path& path, Bytes content, unsigned mode = 0644);
 
 }  // namespace linnet
