@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 
 namespace linnet {
@@ -57,48 +58,6 @@ void read_fully(int fd, std::byte* target, std::size_t size, const std::filesyst
     done += static_cast<std::size_t>(got);
   }
 }
-
-// A file beside its target that takes the target's place when it is complete, or vanishes.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::filesystem::path& target) : target_(target) {
-    name_ = target.string() + ".XXXXXX";
-    fd_ = ::mkstemp(name_.data());  // mode 0600
-    if (fd_ < 0) fail_to_write();
-  }
-  ~TemporaryFile() {
-    if (fd_ >= 0) ::close(fd_);
-    if (!committed_) ::unlink(name_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  void write(Bytes content) {
-    while (!content.empty()) {
-      const ssize_t put = ::write(fd_, content.data(), content.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) fail_to_write();
-      content = content.subspan(static_cast<std::size_t>(put));
-    }
-  }
-
-  void commit(unsigned mode) {
-    const bool ready = ::fchmod(fd_, mode) == 0 && ::fsync(fd_) == 0;
-    if (!ready || ::close(std::exchange(fd_, -1)) != 0) fail_to_write();
-    if (::rename(name_.c_str(), target_.c_str()) != 0) fail_to_write();
-    committed_ = true;
-  }
-
- private:
-  [[noreturn]] void fail_to_write() const {
-    fail_io(fmt::format("cannot write {}", target_.string()));
-  }
-
-  std::filesystem::path target_;
-  std::string name_;
-  int fd_ = -1;
-  bool committed_ = false;
-};
 
 }  // namespace
 
@@ -154,12 +113,9 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t limi
 }
 
 void write_file_atomically(const std::filesystem::path& path, Bytes content, unsigned mode) {
-  TemporaryFile file(path);
+  AtomicFile file(path);
   file.write(content);
   file.commit(mode);
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const FileHandle directory(folder, O_RDONLY | O_DIRECTORY);
-  if (directory.get() >= 0) ::fsync(directory.get());
 }
 
 }  // namespace linnet
