@@ -1,0 +1,106 @@
+// The room of kernels: one table of function pointers per instruction set. All tables come from the
+// same templates over sixteen lanes, so every table gives the bits of the scalar one; a test
+// compares them. Kernels never throw and check nothing: shapes are checked when a program is
+// lowered. Matrices are packed once into strips (packed_matrix.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "tensor/functions.h"
+
+namespace linnet {
+
+// Outputs of a packed matrix that lie together: two vectors of sixteen.
+inline constexpr std::int64_t kStripOutputs = 32;
+// Positions of a block of the cache.
+inline constexpr std::int64_t kBlockPositions = 64;
+// Attention over a long context is cut here, whatever the number of threads, and merged in order.
+inline constexpr std::int64_t kSegmentPositions = 1024;
+
+// What becomes of a linear's results.
+enum class Epilogue : std::uint8_t {
+  store,  // out = result
+  add,    // out += result: the residual stream
+  gate,   // out = activation(result of the strip's first 16 outputs) * (of its last 16)
+};
+
+// Rows of activations in the order in which a linear kernel reads them. Rows come in tiles of
+// Kernels::tile_rows (the last may be smaller); a tile of m rows is [units][m] units of four bytes:
+// four int8 values, or one float.
+struct TiledRows {
+  const std::byte* units = nullptr;
+  const float* scale = nullptr;      // [rows]: of int8 values
+  const std::int32_t* sum = nullptr;  // [rows]: of int8 values
+  std::int64_t rows = 0;
+};
+
+struct LinearTask {
+  const std::byte* strips = nullptr;
+  std::int64_t strip_bytes = 0;
+  std::int64_t inputs = 0;  // with padding
+  std::int64_t first_strip = 0;
+  std::int64_t end_strip = 0;
+  TiledRows x;
+  const float* bias = nullptr;  // [strips, 32] in the order of the strips, or none
+  float* out = nullptr;         // [rows, outputs]
+  std::int64_t out_stride = 0;
+  std::int64_t outputs = 0;  // of the result: of a gate half as many as the strips have
+  Epilogue epilogue = Epilogue::store;
+  Activation activation = Activation::silu;  // of a gate
+  std::byte* scratch = nullptr;              // of this thread: 32 * inputs bytes
+};
+
+// One segment of the context for one row and one key/value head, with all its query heads.
+struct AttentionTask {
+  const float* query = nullptr;  // [heads, dim]
+  std::int64_t heads = 0;        // that share the key/value head
+  std::int64_t dim = 0;
+  float scale = 1;
+  const float* const* blocks = nullptr;  // of the sequence: keys and values of this head, see below
+  std::int64_t first = 0;                // positions [first, end)
+  std::int64_t end = 0;
+  // Results, one per head: largest score, sum of e^(score - largest), and the values' sum with
+  // these factors, [heads, dim rounded up to 16].
+  float* largest = nullptr;
+  float* sum = nullptr;
+  float* mixed = nullptr;
+};
+// A block of one key/value head in f32: keys [4 units][dim][16 positions], then values
+// [64 positions][dim rounded up to 16].
+inline std::int64_t padded_dim(std::int64_t dim) { return (dim + 15) / 16 * 16; }
+inline std::int64_t block_floats(std::int64_t dim) {
+  return kBlockPositions * (dim + padded_dim(dim));
+}
+
+struct Kernels {
+  std::string_view name;
+  std::string_view needs;   // of the processor, for people
+  std::int64_t tile_rows;   // rows that meet a weight while it is in a register
+  bool (*is_supported)();   // by this machine
+
+  // out = x / sqrt(mean(x^2) + epsilon) * weight
+  void (*rms_norm)(const float* x, const float* weight, float epsilon, std::int64_t width,
+                   float* out);
+  // Symmetric int8: scale = max|x| / 127, values[i] = round(x[i] / scale) to even; `padded` values
+  // are written, zeros at the end. A row with NaN or infinity gives the scale NaN and zeros.
+  void (*quantize)(const float* x, std::int64_t width, std::int64_t padded, std::int8_t* values,
+                   float* scale, std::int32_t* sum);
+  // Linears by format of the packed matrix. x: floats for f32 and bf16, int8 for i8 and n4.
+  void (*linear_f32)(const LinearTask& task);
+  void (*linear_bf16)(const LinearTask& task);
+  void (*linear_i8)(const LinearTask& task);
+  void (*linear_n4)(const LinearTask& task);
+  void (*attend)(const AttentionTask& task);
+};
+
+// The tables of this build, best first; the scalar one is the last.
+std::span<const Kernels* const> all_kernels();
+// The first that the machine supports, or the one that LINNET_KERNELS names.
+// Error{invalid_argument} for a name that is not one of them, unsupported where the machine cannot
+// run it; both list what there is.
+const Kernels& choose_kernels();
+
+}  // namespace linnet

@@ -1,0 +1,141 @@
+// Sixteen lanes in two registers: AVX2 and FMA.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tensor/n4.h"
+
+namespace linnet {
+namespace {
+
+struct Avx2Lanes {
+  static constexpr int kTileRows = 3;
+  static constexpr int kWidenRows = 3;
+  static constexpr std::int32_t kZero = 0;
+
+  struct F {
+    __m256 a, b;
+  };
+  struct I {
+    __m256i a, b;
+  };
+  using W = I;  // int8
+  using A = __m256i;
+  struct Scales {
+    I even, odd;
+  };
+
+  static F load(const float* from) { return {_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8)}; }
+  static void store(float* to, F x) {
+    _mm256_storeu_ps(to, x.a);
+    _mm256_storeu_ps(to + 8, x.b);
+  }
+  static F splat(float value) { return {_mm256_set1_ps(value), _mm256_set1_ps(value)}; }
+  static F load_bf16(const std::uint16_t* from) { return {widen_bf16(from), widen_bf16(from + 8)}; }
+  static F add(F x, F y) { return {_mm256_add_ps(x.a, y.a), _mm256_add_ps(x.b, y.b)}; }
+  static F sub(F x, F y) { return {_mm256_sub_ps(x.a, y.a), _mm256_sub_ps(x.b, y.b)}; }
+  static F mul(F x, F y) { return {_mm256_mul_ps(x.a, y.a), _mm256_mul_ps(x.b, y.b)}; }
+  static F div(F x, F y) { return {_mm256_div_ps(x.a, y.a), _mm256_div_ps(x.b, y.b)}; }
+  static F fma(F x, F y, F z) {
+    return {_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)};
+  }
+  static F max(F x, F y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
+  static F min(F x, F y) { return {_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)}; }
+  static F times_power(F p, F t) { return {power(p.a, t.a), power(p.b, t.b)}; }
+  static F to_float(I x) { return {_mm256_cvtepi32_ps(x.a), _mm256_cvtepi32_ps(x.b)}; }
+
+  static I splat_int(std::int32_t value) {
+    return {_mm256_set1_epi32(value), _mm256_set1_epi32(value)};
+  }
+  static I add_int(I x, I y) { return {_mm256_add_epi32(x.a, y.a), _mm256_add_epi32(x.b, y.b)}; }
+  static I max_int(I x, I y) { return {_mm256_max_epi32(x.a, y.a), _mm256_max_epi32(x.b, y.b)}; }
+  static I magnitude(F x) {
+    const __m256i mask = _mm256_set1_epi32(0x7FFFFFFF);
+    return {_mm256_and_si256(_mm256_castps_si256(x.a), mask),
+            _mm256_and_si256(_mm256_castps_si256(x.b), mask)};
+  }
+  static I to_int(F x) { return {_mm256_cvtps_epi32(x.a), _mm256_cvtps_epi32(x.b)}; }
+  static void store_int(std::int32_t* to, I x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), x.a);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8), x.b);
+  }
+  static void store_bytes(std::int8_t* to, I x) {
+    std::int32_t lanes[16];
+    store_int(lanes, x);
+    for (int i = 0; i < 16; ++i) to[i] = static_cast<std::int8_t>(lanes[i]);
+  }
+
+  static A splat_quad(const std::byte* from) {
+    std::int32_t quad;
+    std::memcpy(&quad, from, 4);
+    return _mm256_set1_epi32(quad);
+  }
+  static W load_weights(const std::byte* from) {
+    const __m256i zero = _mm256_set1_epi8(static_cast<char>(0x80));
+    return {_mm256_xor_si256(load_half(from), zero), _mm256_xor_si256(load_half(from + 32), zero)};
+  }
+  static void store_weights(std::byte* to, W w) {
+    const __m256i zero = _mm256_set1_epi8(static_cast<char>(0x80));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_xor_si256(w.a, zero));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 32), _mm256_xor_si256(w.b, zero));
+  }
+  static I dot(I sum, W w, A a) {
+    return {_mm256_add_epi32(sum.a, products(w.a, a)), _mm256_add_epi32(sum.b, products(w.b, a))};
+  }
+
+  static Scales load_scales(const std::byte* from) {
+    const __m256i scales = _mm256_broadcastsi128_si256(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    const __m256i first =
+        _mm256_set_epi32(0x05800580, 0x05800580, 0x04800480, 0x04800480, 0x01800180, 0x01800180,
+                         0x00800080, 0x00800080);
+    return {{words(scales, first, 0x0000), words(scales, first, 0x0800)},
+            {words(scales, first, 0x0200), words(scales, first, 0x0A00)}};
+  }
+  static void widen(const std::byte* from, Scales scales, W& low, W& high) {
+    const __m256i mask = _mm256_set1_epi8(15);
+    const __m256i a = load_half(from), b = load_half(from + 32);
+    low = {level(_mm256_and_si256(a, mask), scales.even.a, scales.odd.a),
+           level(_mm256_and_si256(b, mask), scales.even.b, scales.odd.b)};
+    high = {level(_mm256_and_si256(_mm256_srli_epi16(a, 4), mask), scales.even.a, scales.odd.a),
+            level(_mm256_and_si256(_mm256_srli_epi16(b, 4), mask), scales.even.b, scales.odd.b)};
+  }
+
+ private:
+  static __m256i load_half(const std::byte* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  }
+  static __m256 widen_bf16(const std::uint16_t* from) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+  }
+  static __m256 power(__m256 p, __m256 t) {
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p),
+                                                _mm256_slli_epi32(_mm256_castps_si256(t), 23)));
+  }
+  // Sums of four products. No pair overflows 16 bits: both factors are at most 127 in magnitude.
+  static __m256i products(__m256i w, __m256i a) {
+    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(a, w));
+    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+  }
+  static __m256i words(__m256i scales, __m256i first, short offset) {
+    const __m256i index = _mm256_add_epi8(first, _mm256_set1_epi16(offset));
+    return _mm256_srai_epi16(_mm256_shuffle_epi8(scales, index), 8);
+  }
+  static __m256i level(__m256i codes, __m256i even_scales, __m256i odd_scales) {
+    const __m256i table = _mm256_broadcastsi128_si256(
+        _mm_load_si128(reinterpret_cast<const __m128i*>(kN4Levels)));
+    const __m256i levels = _mm256_shuffle_epi8(table, codes);
+    const __m256i even = _mm256_mulhrs_epi16(_mm256_slli_epi16(levels, 8), even_scales);
+    const __m256i odd = _mm256_mulhrs_epi16(
+        _mm256_and_si256(levels, _mm256_set1_epi16(static_cast<short>(0xFF00))), odd_scales);
+    return _mm256_packs_epi16(even, odd);
+  }
+};
+
+}  // namespace
+}  // namespace linnet

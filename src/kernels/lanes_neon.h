@@ -1,0 +1,130 @@
+// Sixteen lanes in four registers: Advanced SIMD with dot products (Armv8.2).
+#pragma once
+
+#include <arm_neon.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tensor/n4.h"
+
+namespace linnet {
+namespace {
+
+struct NeonLanes {
+  static constexpr int kTileRows = 3;
+  static constexpr int kWidenRows = 3;
+  static constexpr std::int32_t kZero = 0;
+
+  struct F {
+    float32x4_t q[4];
+  };
+  struct I {
+    int32x4_t q[4];
+  };
+  struct W {
+    int8x16_t q[4];
+  };
+  using A = int8x16_t;
+  struct Scales {
+    int16x8_t even[4], odd[4];
+  };
+
+#define LINNET_EACH(type, expression)               \
+  type out;                                         \
+  for (int i = 0; i < 4; ++i) out.q[i] = (expression); \
+  return out
+
+  static F load(const float* from) { LINNET_EACH(F, vld1q_f32(from + 4 * i)); }
+  static void store(float* to, F x) {
+    for (int i = 0; i < 4; ++i) vst1q_f32(to + 4 * i, x.q[i]);
+  }
+  static F splat(float value) { LINNET_EACH(F, vdupq_n_f32(value)); }
+  static F load_bf16(const std::uint16_t* from) {
+    LINNET_EACH(F, vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(from + 4 * i), 16)));
+  }
+  static F add(F x, F y) { LINNET_EACH(F, vaddq_f32(x.q[i], y.q[i])); }
+  static F sub(F x, F y) { LINNET_EACH(F, vsubq_f32(x.q[i], y.q[i])); }
+  static F mul(F x, F y) { LINNET_EACH(F, vmulq_f32(x.q[i], y.q[i])); }
+  static F div(F x, F y) { LINNET_EACH(F, vdivq_f32(x.q[i], y.q[i])); }
+  static F fma(F x, F y, F z) { LINNET_EACH(F, vfmaq_f32(z.q[i], x.q[i], y.q[i])); }
+  // vmaxq_f32 would give NaN; the second operand is what the others give.
+  static F max(F x, F y) {
+    LINNET_EACH(F, vbslq_f32(vcgtq_f32(x.q[i], y.q[i]), x.q[i], y.q[i]));
+  }
+  static F min(F x, F y) {
+    LINNET_EACH(F, vbslq_f32(vcltq_f32(x.q[i], y.q[i]), x.q[i], y.q[i]));
+  }
+  static F times_power(F p, F t) {
+    LINNET_EACH(F, vreinterpretq_f32_u32(
+                       vaddq_u32(vreinterpretq_u32_f32(p.q[i]),
+                                 vshlq_n_u32(vreinterpretq_u32_f32(t.q[i]), 23))));
+  }
+  static F to_float(I x) { LINNET_EACH(F, vcvtq_f32_s32(x.q[i])); }
+
+  static I splat_int(std::int32_t value) { LINNET_EACH(I, vdupq_n_s32(value)); }
+  static I add_int(I x, I y) { LINNET_EACH(I, vaddq_s32(x.q[i], y.q[i])); }
+  static I max_int(I x, I y) { LINNET_EACH(I, vmaxq_s32(x.q[i], y.q[i])); }
+  static I magnitude(F x) {
+    LINNET_EACH(I, vandq_s32(vreinterpretq_s32_f32(x.q[i]), vdupq_n_s32(0x7FFFFFFF)));
+  }
+  static I to_int(F x) { LINNET_EACH(I, vcvtnq_s32_f32(x.q[i])); }
+  static void store_int(std::int32_t* to, I x) {
+    for (int i = 0; i < 4; ++i) vst1q_s32(to + 4 * i, x.q[i]);
+  }
+  static void store_bytes(std::int8_t* to, I x) {
+    const int8x8_t low = vmovn_s16(vcombine_s16(vmovn_s32(x.q[0]), vmovn_s32(x.q[1])));
+    const int8x8_t high = vmovn_s16(vcombine_s16(vmovn_s32(x.q[2]), vmovn_s32(x.q[3])));
+    vst1q_s8(to, vcombine_s8(low, high));
+  }
+
+  static A splat_quad(const std::byte* from) {
+    std::int32_t quad;
+    std::memcpy(&quad, from, 4);
+    return vreinterpretq_s8_s32(vdupq_n_s32(quad));
+  }
+  static W load_weights(const std::byte* from) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
+    LINNET_EACH(W, vreinterpretq_s8_u8(veorq_u8(vld1q_u8(bytes + 16 * i), vdupq_n_u8(0x80))));
+  }
+  static void store_weights(std::byte* to, W w) {
+    auto* bytes = reinterpret_cast<std::uint8_t*>(to);
+    for (int i = 0; i < 4; ++i) {
+      vst1q_u8(bytes + 16 * i, veorq_u8(vreinterpretq_u8_s8(w.q[i]), vdupq_n_u8(0x80)));
+    }
+  }
+  static I dot(I sum, W w, A a) { LINNET_EACH(I, vdotq_s32(sum.q[i], w.q[i], a)); }
+
+  static Scales load_scales(const std::byte* from) {
+    const auto* scales = reinterpret_cast<const std::int8_t*>(from);
+    Scales out;
+    for (int i = 0; i < 4; ++i) {
+      const std::int8_t* quad = scales + 4 * i;
+      out.even[i] = vcombine_s16(vdup_n_s16(quad[0]), vdup_n_s16(quad[1]));
+      out.odd[i] = vcombine_s16(vdup_n_s16(quad[2]), vdup_n_s16(quad[3]));
+    }
+    return out;
+  }
+  static void widen(const std::byte* from, Scales scales, W& low, W& high) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
+    for (int i = 0; i < 4; ++i) {
+      const uint8x16_t codes = vld1q_u8(bytes + 16 * i);
+      low.q[i] = level(vandq_u8(codes, vdupq_n_u8(15)), scales.even[i], scales.odd[i]);
+      high.q[i] = level(vshrq_n_u8(codes, 4), scales.even[i], scales.odd[i]);
+    }
+  }
+#undef LINNET_EACH
+
+ private:
+  static int8x16_t level(uint8x16_t codes, int16x8_t even_scales, int16x8_t odd_scales) {
+    const int16x8_t levels = vreinterpretq_s16_s8(vqtbl1q_s8(vld1q_s8(kN4Levels), codes));
+    const int16x8_t even = vqrdmulhq_s16(vshlq_n_s16(levels, 8), even_scales);
+    const int16x8_t odd = vqrdmulhq_s16(
+        vandq_s16(levels, vdupq_n_s16(static_cast<std::int16_t>(0xFF00))), odd_scales);
+    return vcombine_s8(vmovn_s16(even), vmovn_s16(odd));
+  }
+};
+
+}  // namespace
+}  // namespace linnet

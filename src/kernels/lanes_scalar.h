@@ -1,0 +1,137 @@
+// Sixteen lanes in plain C++: the definition of what the lanes of every instruction set do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tensor/n4.h"
+
+namespace linnet {
+namespace {
+
+struct ScalarLanes {
+  static constexpr int kTileRows = 1;
+  static constexpr int kWidenRows = 1;
+  static constexpr std::int32_t kZero = 0;
+
+  struct F {
+    float lane[16];
+  };
+  struct I {
+    std::int32_t lane[16];
+  };
+  struct W {
+    std::int8_t byte[64];
+  };
+  struct A {
+    std::int8_t byte[4];
+  };
+  struct Scales {
+    const std::int8_t* scale;
+  };
+
+#define LINNET_EACH(expression)                     \
+  F out;                                            \
+  for (int i = 0; i < 16; ++i) out.lane[i] = (expression); \
+  return out
+
+  static F load(const float* from) {
+    F out;
+    std::memcpy(out.lane, from, sizeof out.lane);
+    return out;
+  }
+  static void store(float* to, F a) { std::memcpy(to, a.lane, sizeof a.lane); }
+  static F splat(float value) { LINNET_EACH(value); }
+  static F load_bf16(const std::uint16_t* from) {
+    LINNET_EACH(__builtin_bit_cast(float, static_cast<std::uint32_t>(from[i]) << 16));
+  }
+  static F add(F a, F b) { LINNET_EACH(a.lane[i] + b.lane[i]); }
+  static F sub(F a, F b) { LINNET_EACH(a.lane[i] - b.lane[i]); }
+  static F mul(F a, F b) { LINNET_EACH(a.lane[i] * b.lane[i]); }
+  static F div(F a, F b) { LINNET_EACH(a.lane[i] / b.lane[i]); }
+  static F fma(F a, F b, F c) { LINNET_EACH(__builtin_fmaf(a.lane[i], b.lane[i], c.lane[i])); }
+  // b where a is NaN, as the processors do.
+  static F max(F a, F b) { LINNET_EACH(a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]); }
+  static F min(F a, F b) { LINNET_EACH(a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]); }
+  // p * 2^n for the whole number n that the low bits of t hold (see exponential).
+  static F times_power(F p, F t) {
+    LINNET_EACH(__builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, p.lane[i]) +
+                                              (__builtin_bit_cast(std::uint32_t, t.lane[i]) << 23)));
+  }
+  static F to_float(I a) { LINNET_EACH(static_cast<float>(a.lane[i])); }
+#undef LINNET_EACH
+
+  static I splat_int(std::int32_t value) {
+    I out;
+    for (int i = 0; i < 16; ++i) out.lane[i] = value;
+    return out;
+  }
+  static I add_int(I a, I b) {
+    for (int i = 0; i < 16; ++i) a.lane[i] += b.lane[i];
+    return a;
+  }
+  static I max_int(I a, I b) {
+    for (int i = 0; i < 16; ++i) a.lane[i] = a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i];
+    return a;
+  }
+  // The bits without the sign: as numbers they are in the order of the magnitudes, NaN last.
+  static I magnitude(F a) {
+    I out;
+    for (int i = 0; i < 16; ++i) {
+      out.lane[i] = static_cast<std::int32_t>(__builtin_bit_cast(std::uint32_t, a.lane[i]) &
+                                              0x7FFFFFFFu);
+    }
+    return out;
+  }
+  // To the nearest whole number, ties to even; |a| < 2^22.
+  static I to_int(F a) {
+    I out;
+    for (int i = 0; i < 16; ++i) {
+      const float t = a.lane[i] + 12582912.0f;  // 1.5 * 2^23
+      out.lane[i] = __builtin_bit_cast(std::int32_t, t) - 0x4B400000;
+    }
+    return out;
+  }
+  static void store_int(std::int32_t* to, I a) { std::memcpy(to, a.lane, sizeof a.lane); }
+  static void store_bytes(std::int8_t* to, I a) {
+    for (int i = 0; i < 16; ++i) to[i] = static_cast<std::int8_t>(a.lane[i]);
+  }
+
+  static A splat_quad(const std::byte* from) {
+    A out;
+    std::memcpy(out.byte, from, 4);
+    return out;
+  }
+  static W load_weights(const std::byte* from) {
+    W out;
+    for (int i = 0; i < 64; ++i) {
+      out.byte[i] = static_cast<std::int8_t>(static_cast<int>(from[i]) - 128);
+    }
+    return out;
+  }
+  static void store_weights(std::byte* to, W w) {
+    for (int i = 0; i < 64; ++i) to[i] = static_cast<std::byte>(w.byte[i] + 128);
+  }
+  static I dot(I sum, W w, A a) {
+    for (int i = 0; i < 64; ++i) sum.lane[i / 4] += w.byte[i] * a.byte[i % 4];
+    return sum;
+  }
+  static Scales load_scales(const std::byte* from) {
+    return {reinterpret_cast<const std::int8_t*>(from)};
+  }
+  // Sixteen outputs times eight inputs of 4-bit codes; see N4 in packed_matrix.h.
+  static void widen(const std::byte* from, Scales scales, W& low, W& high) {
+    for (int i = 0; i < 64; ++i) {
+      const int lane = i / 16, word = i % 16 / 2, odd = i % 2;
+      const int output = 4 * lane + 2 * odd + word / 4;
+      const int to = 4 * output + word % 4;
+      const int code = static_cast<int>(from[i]);
+      low.byte[to] = n4_byte(code & 15, scales.scale[output]);
+      high.byte[to] = n4_byte(code >> 4, scales.scale[output]);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace linnet

@@ -1,0 +1,196 @@
+#include "kernels/packed_matrix.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+#include "tensor/dtype.h"
+#include "tensor/quantized_rows.h"
+
+namespace linnet {
+namespace {
+
+constexpr std::int64_t kInputPadding = 64;
+constexpr std::int64_t kScaleBytes = kStripOutputs * 4;
+constexpr std::int64_t kBlockInputs = 4 * kN4Group;
+constexpr std::int64_t kBlockBytes = kBlockInputs * kStripOutputs / 2 + kBlockInputs;
+
+// Where the codes of one output lie in a strip. Bytes are counted from the strip's start.
+std::int64_t byte_place(std::int64_t output, std::int64_t input) {
+  return input / 4 * 128 + output / 16 * 64 + output % 16 * 4 + input % 4;
+}
+
+struct CodePlace {
+  std::int64_t byte;
+  bool high;
+};
+CodePlace code_place(std::int64_t output, std::int64_t input) {
+  const std::int64_t block = input / kBlockInputs, vector = input % kBlockInputs / 8;
+  const std::int64_t n = output % 16, j = input % 4;
+  const std::int64_t in_lane = 2 * (n % 2 * 4 + j) + n % 4 / 2;
+  return {block * kBlockBytes + kBlockInputs + vector * 128 + output / 16 * 64 + n / 4 * 16 + in_lane,
+          input % 8 >= 4};
+}
+std::int64_t group_place(std::int64_t output, std::int64_t group) {
+  return group / 4 * kBlockBytes + group % 4 * kStripOutputs + output;
+}
+
+// Writes one output's row into its strip, which is zeroed.
+class StripWriter {
+ public:
+  StripWriter(const PackedShape& shape, std::byte* strip) : shape_(shape), strip_(strip) {}
+
+  void write(std::int64_t output, std::span<const float> row) {
+    switch (shape_.format) {
+      case PackedFormat::f32:
+        for (std::size_t k = 0; k < row.size(); ++k) put(k, output, row[k]);
+        return;
+      case PackedFormat::bf16:
+        for (std::size_t k = 0; k < row.size(); ++k) put(k, output, f32_to_bf16(row[k]));
+        return;
+      case PackedFormat::i8:
+        return write_i8(output, row);
+      case PackedFormat::n4:
+        return write_n4(output, row);
+    }
+  }
+
+ private:
+  template <typename Number>
+  void put(std::size_t k, std::int64_t output, Number value) {
+    std::memcpy(strip_ + (k * kStripOutputs + static_cast<std::size_t>(output)) * sizeof(Number),
+                &value, sizeof value);
+  }
+  void put_scale(std::int64_t output, float scale) {
+    std::memcpy(strip_ + shape_.strip_bytes() - kScaleBytes + 4 * output, &scale, sizeof scale);
+  }
+  void write_i8(std::int64_t output, std::span<const float> row) {
+    I8Row encoded;
+    encode_i8(row, encoded);
+    for (std::int64_t k = 0; k < shape_.inputs; ++k) {
+      const bool is_real = k < static_cast<std::int64_t>(row.size());
+      const int code = is_real ? encoded.codes[static_cast<std::size_t>(k)] : 0;
+      strip_[byte_place(output, k)] = static_cast<std::byte>(code + 128);
+    }
+    put_scale(output, encoded.scale);
+  }
+  // Padding needs no care: activations there are zero, whatever byte the code stands for.
+  void write_n4(std::int64_t output, std::span<const float> row) {
+    N4Row encoded;
+    encode_n4(row, {}, encoded);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      const CodePlace place = code_place(output, static_cast<std::int64_t>(k));
+      const int code = place.high ? encoded.codes[k] << 4 : encoded.codes[k];
+      strip_[place.byte] |= static_cast<std::byte>(code);
+    }
+    for (std::size_t g = 0; g < encoded.groups.size(); ++g) {
+      strip_[group_place(output, static_cast<std::int64_t>(g))] =
+          static_cast<std::byte>(encoded.groups[g]);
+    }
+    put_scale(output, encoded.scale);
+  }
+
+  const PackedShape& shape_;
+  std::byte* strip_;
+};
+
+}  // namespace
+
+std::string_view packed_format_name(PackedFormat format) {
+  switch (format) {
+    case PackedFormat::f32:
+      return "f32";
+    case PackedFormat::bf16:
+      return "bf16";
+    case PackedFormat::i8:
+      return "i8";
+    case PackedFormat::n4:
+      return "n4";
+  }
+  return "";
+}
+
+std::int64_t PackedShape::strip_bytes() const {
+  switch (format) {
+    case PackedFormat::f32:
+      return inputs * kStripOutputs * 4;
+    case PackedFormat::bf16:
+      return inputs * kStripOutputs * 2;
+    case PackedFormat::i8:
+      return inputs * kStripOutputs + kScaleBytes;
+    case PackedFormat::n4: {
+      const std::int64_t blocks = (inputs + kBlockInputs - 1) / kBlockInputs;
+      return inputs * kStripOutputs / 2 + blocks * kBlockInputs + kScaleBytes;
+    }
+  }
+  return 0;
+}
+
+PackedShape packed_shape(PackedFormat format, std::int64_t outputs, std::int64_t inputs) {
+  const auto rounded = [](std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; };
+  return {format, rounded(outputs, kStripOutputs),
+          is_integer(format) ? rounded(inputs, kInputPadding) : inputs};
+}
+
+PackedMatrix PackedMatrix::pack(PackedFormat format, std::span<const std::int64_t> rows,
+                                std::int64_t inputs, const RowReader& read_row, ThreadPool& pool) {
+  PackedMatrix matrix;
+  matrix.shape_ = packed_shape(format, static_cast<std::int64_t>(rows.size()), inputs);
+  matrix.bytes_ = Buffer(matrix.shape_.bytes(), MemoryAccount::weights());
+  const std::int64_t strip_bytes = matrix.shape_.strip_bytes();
+  pool.parallel_for(matrix.shape_.strips(), 1, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> row(static_cast<std::size_t>(inputs));
+    for (std::int64_t strip = begin; strip < end; ++strip) {
+      std::byte* bytes = matrix.bytes_.data() + strip * strip_bytes;
+      std::memset(bytes, 0, static_cast<std::size_t>(strip_bytes));
+      StripWriter writer(matrix.shape_, bytes);
+      for (std::int64_t i = 0; i < kStripOutputs; ++i) {
+        const auto place = static_cast<std::size_t>(strip * kStripOutputs + i);
+        const std::int64_t source = place < rows.size() ? rows[place] : -1;
+        if (source < 0) {
+          std::fill(row.begin(), row.end(), 0.0f);
+        } else {
+          read_row(source, row.data());
+        }
+        writer.write(i, row);
+      }
+    }
+  });
+  return matrix;
+}
+
+void PackedMatrix::decode_output(std::int64_t output, std::int64_t inputs, float* out) const {
+  LINNET_CHECK(output < shape_.outputs && inputs <= shape_.inputs);
+  const std::byte* strip = strips() + output / kStripOutputs * shape_.strip_bytes();
+  const std::int64_t n = output % kStripOutputs;
+  float scale = 1;
+  if (is_integer(shape_.format)) {
+    std::memcpy(&scale, strip + shape_.strip_bytes() - kScaleBytes + 4 * n, sizeof scale);
+  }
+  for (std::int64_t k = 0; k < inputs; ++k) {
+    const std::int64_t number = k * kStripOutputs + n;
+    std::uint16_t half;
+    switch (shape_.format) {
+      case PackedFormat::f32:
+        std::memcpy(out + k, strip + 4 * number, sizeof(float));
+        break;
+      case PackedFormat::bf16:
+        std::memcpy(&half, strip + 2 * number, sizeof half);
+        out[k] = bf16_to_f32(half);
+        break;
+      case PackedFormat::i8:
+        out[k] = scale * static_cast<float>(static_cast<int>(strip[byte_place(n, k)]) - 128);
+        break;
+      case PackedFormat::n4: {
+        const CodePlace place = code_place(n, k);
+        const int byte = static_cast<int>(strip[place.byte]);
+        const auto c = static_cast<std::int8_t>(strip[group_place(n, k / kN4Group)]);
+        out[k] = scale * static_cast<float>(n4_byte(place.high ? byte >> 4 : byte & 15, c));
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace linnet

@@ -1,0 +1,66 @@
+// A matrix packed for the kernels: strips of 32 outputs, each one stream of bytes, one after the
+// other. What a strip holds, by format:
+//   f32, bf16  [inputs][32] numbers.
+//   i8         [inputs / 4] pairs of vectors, each 16 outputs by 4 inputs: byte 4n + j of vector u is
+//              code[n][4u + j] + 128. Then [32] f32 scales.
+//   n4         blocks of four groups of 32 inputs: [4][32] bytes c, then 16 pairs of vectors, each
+//              16 outputs by 8 inputs: byte 2i + h of lane l (a vector is four lanes of 16 bytes)
+//              holds output 4l + 2h + i / 4, inputs i % 4 (low nibble) and 4 + i % 4 (high). The last
+//              block may have two groups only. Then [32] f32 scales.
+// Integer formats pad the inputs with zeros to a multiple of 64; all pad the outputs to 32.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "base/memory_account.h"
+#include "base/thread_pool.h"
+#include "kernels/kernels.h"
+
+namespace linnet {
+
+enum class PackedFormat : std::uint8_t { f32, bf16, i8, n4 };
+
+std::string_view packed_format_name(PackedFormat format);
+inline bool is_integer(PackedFormat format) {
+  return format == PackedFormat::i8 || format == PackedFormat::n4;
+}
+
+struct PackedShape {
+  PackedFormat format = PackedFormat::f32;
+  std::int64_t outputs = 0;  // in strips: a multiple of 32
+  std::int64_t inputs = 0;   // with padding
+
+  std::int64_t strips() const { return outputs / kStripOutputs; }
+  std::int64_t strip_bytes() const;
+  std::uint64_t bytes() const {
+    return static_cast<std::uint64_t>(strips()) * static_cast<std::uint64_t>(strip_bytes());
+  }
+};
+// The shape with its padding.
+PackedShape packed_shape(PackedFormat format, std::int64_t outputs, std::int64_t inputs);
+
+class PackedMatrix {
+ public:
+  // The source row of every output in the order of the strips; -1 pads.
+  using RowReader = std::function<void(std::int64_t row, float* out)>;
+  // `read_row` may be called from all threads of the pool; it writes `inputs` floats.
+  // Errors: out_of_memory; what read_row throws.
+  static PackedMatrix pack(PackedFormat format, std::span<const std::int64_t> rows,
+                           std::int64_t inputs, const RowReader& read_row, ThreadPool& pool);
+
+  const PackedShape& shape() const { return shape_; }
+  const std::byte* strips() const { return bytes_.data(); }
+  // The weights of one output as the kernels see them, `inputs` of them: for tests and for tables
+  // that are read row by row.
+  void decode_output(std::int64_t output, std::int64_t inputs, float* out) const;
+
+ private:
+  PackedShape shape_;
+  Buffer bytes_;
+};
+
+}  // namespace linnet

@@ -1,0 +1,34 @@
+// A table of kernels from one set of lanes. A lanes_*.h holds one struct with the operations on
+// sixteen f32 lanes (F), sixteen int32 lanes (I) and the weights of sixteen outputs by four inputs
+// (W, in whatever form its dot takes). Everything in those headers and in the templates has internal
+// linkage: the linker must never take a function that was compiled for a larger instruction set.
+#pragma once
+
+#include "kernels/attend.h"
+#include "kernels/kernels.h"
+#include "kernels/linear.h"
+#include "kernels/rows.h"
+
+namespace linnet {
+namespace {
+
+template <class L>
+constexpr Kernels make_table(std::string_view name, std::string_view needs,
+                             bool (*is_supported)()) {
+  return {
+      .name = name,
+      .needs = needs,
+      .tile_rows = L::kTileRows,
+      .is_supported = is_supported,
+      .rms_norm = rms_norm_row<L>,
+      .quantize = quantize_row<L>,
+      .linear_f32 = linear_float<L, float>,
+      .linear_bf16 = linear_float<L, std::uint16_t>,
+      .linear_i8 = linear_i8<L>,
+      .linear_n4 = linear_n4<L>,
+      .attend = attend_segment<L>,
+  };
+}
+
+}  // namespace
+}  // namespace linnet

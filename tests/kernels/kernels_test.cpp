@@ -1,0 +1,407 @@
+// Every table of kernels that this machine can run gives the bits of the scalar one, and the scalar
+// one is right to within rounding of sums in f64.
+#include "kernels/kernels.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/packed_matrix.h"
+#include "kernels/tile_rows.h"
+
+using namespace linnet;
+
+namespace {
+
+const Kernels& scalar() { return *all_kernels().back(); }
+
+std::vector<float> random_floats(std::size_t count, unsigned seed, float scale = 1) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, scale);
+  std::vector<float> values(count);
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+template <typename Check>
+void for_each_table(Check check) {
+  for (const Kernels* table : all_kernels()) {
+    if (!table->is_supported()) {
+      MESSAGE("skipped: this machine lacks " << table->needs);
+      continue;
+    }
+    CAPTURE(table->name);
+    check(*table);
+  }
+}
+
+struct Linear {
+  PackedFormat format;
+  std::int64_t rows, inputs, outputs;
+  Epilogue epilogue = Epilogue::store;
+  Activation activation = Activation::silu;
+  bool bias = false;
+};
+
+// Packed once; run by any table with any split of the strips.
+class LinearCase {
+ public:
+  explicit LinearCase(const Linear& spec)
+      : spec_(spec),
+        weights_(random_floats(static_cast<std::size_t>(spec.inputs * spec.outputs), 1, 0.05f)),
+        x_(random_floats(static_cast<std::size_t>(spec.inputs * spec.rows), 2)),
+        order_(static_cast<std::size_t>(spec.outputs)),
+        pool_(1) {
+    std::iota(order_.begin(), order_.end(), 0);
+    matrix_ = PackedMatrix::pack(
+        spec.format, order_, spec.inputs,
+        [&](std::int64_t row, float* out) {
+          std::copy_n(weights_.data() + row * spec_.inputs, spec_.inputs, out);
+        },
+        pool_);
+    bias_ = random_floats(static_cast<std::size_t>(matrix_.shape().outputs), 3);
+  }
+
+  std::vector<float>& x() { return x_; }
+  std::int64_t result_width() const {
+    return spec_.epilogue == Epilogue::gate ? matrix_.shape().outputs / 2 : spec_.outputs;
+  }
+
+  // Rows [first, first + count) of x.
+  std::vector<float> run(const Kernels& table, std::int64_t first, std::int64_t count) const {
+    const std::int64_t inputs = matrix_.shape().inputs, units = unit_count();
+    std::vector<std::byte> tiled(static_cast<std::size_t>(count * units * 4));
+    std::vector<float> scales(static_cast<std::size_t>(count));
+    std::vector<std::int32_t> sums(static_cast<std::size_t>(count));
+    std::vector<std::int8_t> codes(static_cast<std::size_t>(inputs));
+    for (std::int64_t row = 0; row < count; ++row) {
+      const float* source = x_.data() + (first + row) * spec_.inputs;
+      const void* units_of_row = source;
+      if (is_integer(spec_.format)) {
+        table.quantize(source, spec_.inputs, inputs, codes.data(), &scales[row], &sums[row]);
+        units_of_row = codes.data();
+      }
+      tile_row(units_of_row, row, count, units, table.tile_rows, tiled.data());
+    }
+    std::vector<float> out = random_floats(static_cast<std::size_t>(count * result_width()), 4);
+    std::vector<std::byte> scratch(static_cast<std::size_t>(kStripOutputs * inputs));
+    LinearTask task;
+    task.strips = matrix_.strips();
+    task.strip_bytes = matrix_.shape().strip_bytes();
+    task.inputs = inputs;
+    task.x = {tiled.data(), scales.data(), sums.data(), count};
+    task.bias = spec_.bias ? bias_.data() : nullptr;
+    task.out = out.data();
+    task.out_stride = result_width();
+    task.outputs = result_width();
+    task.epilogue = spec_.epilogue;
+    task.activation = spec_.activation;
+    task.scratch = scratch.data();
+    // In two parts, as two threads would.
+    const std::int64_t middle = matrix_.shape().strips() / 2;
+    task.end_strip = middle;
+    kernel(table)(task);
+    task.first_strip = middle;
+    task.end_strip = matrix_.shape().strips();
+    kernel(table)(task);
+    return out;
+  }
+
+  // The sum in f64 of what the kernel multiplies, without epilogue and bias.
+  double expected(std::int64_t row, std::int64_t output) const {
+    std::vector<float> weights(static_cast<std::size_t>(spec_.inputs));
+    matrix_.decode_output(output, spec_.inputs, weights.data());
+    double sum = 0;
+    for (std::int64_t k = 0; k < spec_.inputs; ++k) {
+      sum += static_cast<double>(weights[k]) * x_[static_cast<std::size_t>(row * spec_.inputs + k)];
+    }
+    return sum;
+  }
+
+ private:
+  std::int64_t unit_count() const {
+    return is_integer(spec_.format) ? matrix_.shape().inputs / 4 : matrix_.shape().inputs;
+  }
+  void (*kernel(const Kernels& table) const)(const LinearTask&) {
+    switch (spec_.format) {
+      case PackedFormat::f32:
+        return table.linear_f32;
+      case PackedFormat::bf16:
+        return table.linear_bf16;
+      case PackedFormat::i8:
+        return table.linear_i8;
+      case PackedFormat::n4:
+        return table.linear_n4;
+    }
+    return nullptr;
+  }
+
+  Linear spec_;
+  std::vector<float> weights_, x_, bias_;
+  std::vector<std::int64_t> order_;
+  ThreadPool pool_;
+  PackedMatrix matrix_;
+};
+
+constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::i8,
+                                     PackedFormat::n4};
+
+}  // namespace
+
+TEST_CASE("every table multiplies to the scalar bits, over odd shapes and row counts") {
+  const std::int64_t shapes[][2] = {{64, 32}, {1, 1}, {37, 40}, {128, 16}, {192, 33}, {576, 96}};
+  for (const PackedFormat format : kFormats) {
+    CAPTURE(packed_format_name(format));
+    for (const auto& shape : shapes) {
+      for (const std::int64_t rows : {1, 2, 3, 5, 6, 7, 12, 13, 26}) {
+        const LinearCase linear({format, rows, shape[0], shape[1]});
+        const std::vector<float> expected = linear.run(scalar(), 0, rows);
+        for_each_table([&](const Kernels& table) {
+          CAPTURE(shape[0]);
+          CAPTURE(shape[1]);
+          CAPTURE(rows);
+          CHECK(same_bits(linear.run(table, 0, rows), expected));
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("a row's product does not depend on the rows beside it") {
+  for (const PackedFormat format : kFormats) {
+    CAPTURE(packed_format_name(format));
+    const std::int64_t rows = 29, outputs = 64;
+    const LinearCase linear({format, rows, 320, outputs});
+    for_each_table([&](const Kernels& table) {
+      const std::vector<float> together = linear.run(table, 0, rows);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const std::vector<float> alone = linear.run(table, row, 1);
+        const std::vector<float> part(together.begin() + row * outputs,
+                                      together.begin() + (row + 1) * outputs);
+        CHECK(same_bits(alone, part));
+      }
+    });
+  }
+}
+
+TEST_CASE("linear: epilogues, bias and activations have the scalar bits") {
+  for (const PackedFormat format : kFormats) {
+    for (const Epilogue epilogue : {Epilogue::store, Epilogue::add, Epilogue::gate}) {
+      for (const Activation activation : {Activation::silu, Activation::gelu_tanh}) {
+        const LinearCase linear({format, 7, 96, 96, epilogue, activation, true});
+        const std::vector<float> expected = linear.run(scalar(), 0, 7);
+        for_each_table(
+            [&](const Kernels& table) { CHECK(same_bits(linear.run(table, 0, 7), expected)); });
+      }
+    }
+  }
+}
+
+TEST_CASE("linear: the scalar table is right") {
+  for (const PackedFormat format : kFormats) {
+    CAPTURE(packed_format_name(format));
+    const LinearCase linear({format, 3, 200, 70});
+    const std::vector<float> got = linear.run(scalar(), 0, 3);
+    // Int8 activations are off by up to half a step of 1/127 of the largest, here some 3.
+    const double tolerance = is_integer(format) ? 0.1 : 1e-5;
+    for (std::int64_t row = 0; row < 3; ++row) {
+      for (std::int64_t output = 0; output < 70; ++output) {
+        CHECK(got[static_cast<std::size_t>(row * 70 + output)] ==
+              doctest::Approx(linear.expected(row, output)).epsilon(0).scale(1).epsilon(tolerance));
+      }
+    }
+  }
+}
+
+TEST_CASE("a row that is not finite stays so, and leaves the others alone") {
+  for (const PackedFormat format : kFormats) {
+    CAPTURE(packed_format_name(format));
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
+                            std::numeric_limits<float>::infinity()}) {
+      LinearCase linear({format, 2, 64, 32});
+      for_each_table([&](const Kernels& table) {
+        const std::vector<float> before = linear.run(table, 1, 1);
+        const float kept = std::exchange(linear.x()[5], bad);
+        const std::vector<float> out = linear.run(table, 0, 2);
+        linear.x()[5] = kept;
+        for (int i = 0; i < 32; ++i) CHECK(!std::isfinite(out[i]));
+        CHECK(same_bits({out.begin() + 32, out.end()}, before));
+      });
+    }
+  }
+}
+
+TEST_CASE("rms_norm: scalar bits on every table, right in the scalar one") {
+  for (const std::int64_t width : {1, 8, 16, 37, 64, 100, 576, 2048}) {
+    CAPTURE(width);
+    const auto count = static_cast<std::size_t>(width);
+    const std::vector<float> x = random_floats(count, 7, 3), weight = random_floats(count, 8);
+    std::vector<float> expected(count);
+    scalar().rms_norm(x.data(), weight.data(), 1e-6f, width, expected.data());
+    double squares = 0;
+    for (const float value : x) squares += static_cast<double>(value) * value;
+    const double factor = 1 / std::sqrt(squares / static_cast<double>(width) + 1e-6);
+    for (std::size_t i = 0; i < count; ++i) {
+      CHECK(expected[i] == doctest::Approx(x[i] * factor * weight[i]).epsilon(1e-5));
+    }
+    for_each_table([&](const Kernels& table) {
+      std::vector<float> out(count);
+      table.rms_norm(x.data(), weight.data(), 1e-6f, width, out.data());
+      CHECK(same_bits(out, expected));
+    });
+  }
+}
+
+TEST_CASE("quantize: codes, scale and sum are the scalar table's, ties go to even") {
+  std::vector<std::vector<float>> rows = {random_floats(2048, 9), random_floats(37, 10, 1e-20f),
+                                          {127, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f},
+                                          std::vector<float>(20, 0.0f),
+                                          {1e-40f, -1e-41f},
+                                          {3.4e38f, -1e38f}};
+  rows.push_back(random_floats(64, 11));
+  rows.back()[63] = std::numeric_limits<float>::quiet_NaN();
+  for (const std::vector<float>& row : rows) {
+    const auto width = static_cast<std::int64_t>(row.size());
+    const std::int64_t padded = (width + 63) / 64 * 64;
+    std::vector<std::int8_t> expected(static_cast<std::size_t>(padded));
+    float scale;
+    std::int32_t sum;
+    scalar().quantize(row.data(), width, padded, expected.data(), &scale, &sum);
+    CHECK(sum == std::accumulate(expected.begin(), expected.end(), 0));
+    for_each_table([&](const Kernels& table) {
+      std::vector<std::int8_t> codes(static_cast<std::size_t>(padded), 99);
+      float table_scale;
+      std::int32_t table_sum;
+      table.quantize(row.data(), width, padded, codes.data(), &table_scale, &table_sum);
+      CHECK(codes == expected);
+      CHECK(same_bits({table_scale}, {scale}));
+      CHECK(table_sum == sum);
+    });
+  }
+  std::vector<std::int8_t> codes(64);
+  float scale;
+  std::int32_t sum;
+  scalar().quantize(rows[2].data(), 6, 64, codes.data(), &scale, &sum);
+  CHECK(scale == 1.0f);
+  CHECK(std::vector<int>(codes.begin(), codes.begin() + 6) ==
+        std::vector<int>{127, 0, 2, 2, 0, -2});
+}
+
+namespace {
+
+// A context of one key/value head in blocks, and queries for it.
+class AttentionCase {
+ public:
+  AttentionCase(std::int64_t heads, std::int64_t dim, std::int64_t positions)
+      : heads_(heads), dim_(dim), positions_(positions),
+        query_(random_floats(static_cast<std::size_t>(heads * dim), 20)),
+        keys_(random_floats(static_cast<std::size_t>(positions * dim), 21)),
+        values_(random_floats(static_cast<std::size_t>(positions * dim), 22)) {
+    for (std::int64_t p = 0; p < positions; ++p) {
+      // What lies behind the context is no number; it must not matter.
+      if (p % kBlockPositions == 0) {
+        blocks_.emplace_back(static_cast<std::size_t>(block_floats(dim)),
+                             std::numeric_limits<float>::quiet_NaN());
+      }
+      float* block = blocks_.back().data();
+      const std::int64_t i = p % kBlockPositions;
+      for (std::int64_t d = 0; d < padded_dim(dim); ++d) {
+        const bool is_real = d < dim;
+        const auto source = static_cast<std::size_t>(p * dim + d);
+        if (is_real) block[(i / 16 * dim + d) * 16 + i % 16] = keys_[source];
+        block[kBlockPositions * dim + i * padded_dim(dim) + d] = is_real ? values_[source] : 0;
+      }
+    }
+    for (const auto& block : blocks_) pointers_.push_back(block.data());
+  }
+
+  std::vector<float> run(const Kernels& table, std::int64_t first, std::int64_t end) const {
+    const std::int64_t width = padded_dim(dim_);
+    std::vector<float> out(static_cast<std::size_t>(heads_ * (width + 2)));
+    AttentionTask task;
+    task.query = query_.data();
+    task.heads = heads_;
+    task.dim = dim_;
+    task.scale = 0.3f;
+    task.blocks = pointers_.data();
+    task.first = first;
+    task.end = end;
+    task.largest = out.data();
+    task.sum = out.data() + heads_;
+    task.mixed = out.data() + 2 * heads_;
+    table.attend(task);
+    return out;
+  }
+
+  double expected(std::int64_t head, std::int64_t d, std::int64_t first, std::int64_t end) const {
+    double sum = 0, mixed = 0;
+    for (std::int64_t p = first; p < end; ++p) {
+      double score = 0;
+      for (std::int64_t i = 0; i < dim_; ++i) {
+        score += static_cast<double>(query_[static_cast<std::size_t>(head * dim_ + i)]) *
+                 keys_[static_cast<std::size_t>(p * dim_ + i)];
+      }
+      sum += std::exp(0.3 * score);
+      mixed += std::exp(0.3 * score) * values_[static_cast<std::size_t>(p * dim_ + d)];
+    }
+    return mixed / sum;
+  }
+  std::int64_t positions() const { return positions_; }
+
+ private:
+  std::int64_t heads_, dim_, positions_;
+  std::vector<float> query_, keys_, values_;
+  std::vector<std::vector<float>> blocks_;
+  std::vector<const float*> pointers_;
+};
+
+}  // namespace
+
+TEST_CASE("attend: right, and the scalar bits on every table") {
+  for (const std::int64_t heads : {1, 2, 3, 4, 5, 9}) {
+    for (const std::int64_t dim : {8, 16, 37, 64}) {
+      for (const std::int64_t positions : {1, 17, 64, 65, 200}) {
+        const AttentionCase attention(heads, dim, positions);
+        for (const std::int64_t first : {std::int64_t{0}, positions / 2, positions - 1}) {
+          CAPTURE(heads);
+          CAPTURE(dim);
+          CAPTURE(positions);
+          CAPTURE(first);
+          const std::vector<float> expected = attention.run(scalar(), first, positions);
+          for (std::int64_t h = 0; h < heads; ++h) {
+            const float sum = expected[static_cast<std::size_t>(heads + h)];
+            const float* mixed = expected.data() + 2 * heads + h * padded_dim(dim);
+            for (std::int64_t d = 0; d < dim; d += 5) {
+              const double right = attention.expected(h, d, first, positions);
+              CHECK(std::fabs(mixed[d] / sum - right) < 1e-5);
+            }
+          }
+          for_each_table([&](const Kernels& table) {
+            CHECK(same_bits(attention.run(table, first, positions), expected));
+          });
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("LINNET_KERNELS chooses a table by name, or says what there is") {
+  ::setenv("LINNET_KERNELS", "scalar", 1);
+  CHECK(choose_kernels().name == "scalar");
+  ::setenv("LINNET_KERNELS", "sse9", 1);
+  CHECK_THROWS_WITH_AS(choose_kernels(), doctest::Contains("sse9"), Error);
+  ::unsetenv("LINNET_KERNELS");
+  CHECK(choose_kernels().is_supported());
+}
