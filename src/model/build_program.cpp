@@ -23,18 +23,20 @@ class Builder {
     const WeightId table =
         program_.add_weight("embed_tokens.weight", {config_.vocab, config_.hidden});
     ValueId x = emit({.op = Op::embed, .weights = {table, kNone}}, "embedding", config_.hidden);
+    program_.hidden_states.push_back(x);
     for (layer_ = 0; layer_ < config_.layers; ++layer_) {
       prefix_ = "layers." + std::to_string(layer_) + ".";
       x = add("attended", x, attention_block(x));
       x = add("output", x, feed_forward_block(x));
+      program_.hidden_states.push_back(x);
     }
     layer_ = kNone;
     prefix_.clear();
     x = rms_norm("normed", x, "norm.weight");
+    program_.hidden_states.push_back(x);
     const Step select{.op = Op::select_rows, .inputs = {x}};
     x = emit(select, "selected", config_.hidden, RowCount::selected);
-    if (config_.task_head == TaskHead::causal_lm) x = language_head(x, table);
-    program_.output = x;
+    program_.output = task_head(x, table);
     check_program(program_);
     return std::move(program_);
   }
@@ -72,11 +74,27 @@ class Builder {
     return linear("ffn_output", gated, "mlp.down_proj", config_.hidden, bias);
   }
 
-  ValueId language_head(ValueId x, WeightId table) {  // [selected, hidden] -> [selected, vocab]
-    const WeightId matrix =
-        config_.tied_head ? table
-                          : program_.add_weight("lm_head.weight", {config_.vocab, config_.hidden});
-    const Step step{.op = Op::linear, .inputs = {x}, .weights = {matrix, kNone}};
+  // [selected, hidden] -> [selected, what the head gives]
+  ValueId task_head(ValueId x, WeightId table) {
+    const auto labels = static_cast<std::int64_t>(config_.labels.size());
+    switch (config_.task_head) {
+      case TaskHead::none:
+        return x;
+      case TaskHead::causal_lm:
+        if (config_.tied_head) return tied_logits(x, table);
+        return linear("logits", x, "lm_head", config_.vocab, false);
+      case TaskHead::sequence_classification:
+        return linear("logits", x, "score", labels, false);
+      case TaskHead::token_classification:
+        return linear("logits", x, "score", labels, true);
+      case TaskHead::question_answering:
+        return linear("logits", x, "qa_outputs", 2, true);
+    }
+    return x;
+  }
+
+  ValueId tied_logits(ValueId x, WeightId table) {
+    const Step step{.op = Op::linear, .inputs = {x}, .weights = {table, kNone}};
     return emit(step, "logits", config_.vocab, RowCount::selected);
   }
 
@@ -89,11 +107,11 @@ class Builder {
 
   ValueId linear(const std::string& name, ValueId x, const std::string& weight, std::int64_t width,
                  bool bias) {
-    const std::int64_t input = program_.values[static_cast<std::size_t>(x)].width;
+    const Value input = program_.values[static_cast<std::size_t>(x)];
     Step step{.op = Op::linear, .inputs = {x}};
-    step.weights[0] = program_.add_weight(prefix_ + weight + ".weight", {width, input});
+    step.weights[0] = program_.add_weight(prefix_ + weight + ".weight", {width, input.width});
     if (bias) step.weights[1] = program_.add_weight(prefix_ + weight + ".bias", {width});
-    return emit(step, name, width);
+    return emit(step, name, width, input.rows);
   }
 
   ValueId rope(const std::string& name, ValueId x, std::int64_t heads) {
@@ -124,5 +142,10 @@ class Builder {
 }  // namespace
 
 Program build_program(const ModelConfig& config) { return Builder(config).build(); }
+
+bool is_head_weight(std::string_view slot_name) {
+  return slot_name.starts_with("lm_head.") || slot_name.starts_with("score.") ||
+         slot_name.starts_with("qa_outputs.");
+}
 
 }  // namespace linnet

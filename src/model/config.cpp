@@ -16,37 +16,6 @@ constexpr std::int64_t kWidest = std::int64_t{1} << 20;
 constexpr std::int64_t kLargestVocab = std::int64_t{1} << 24;
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 28;
 
-struct KnownHead {
-  std::string_view suffix;
-  TaskHead head;
-};
-constexpr KnownHead kHeads[] = {{"ForCausalLM", TaskHead::causal_lm}, {"Model", TaskHead::none}};
-
-void read_architecture(const ConfigFields& fields, ModelConfig& config) {
-  config.model_type = fields.text("model_type", "");
-  const Json* list = fields.find("architectures");
-  if (list != nullptr && list->size() > 0) {
-    config.architecture =
-        list->as_array(fields.label("architectures"))[0].as_string(fields.label("architectures"));
-  } else if (config.model_type == "smollm3") {
-    config.architecture = "SmolLM3ForCausalLM";
-  } else if (config.model_type == "llama") {
-    config.architecture = "LlamaForCausalLM";
-  }
-  for (const std::string_view family : {"SmolLM3", "Llama"}) {
-    for (const KnownHead& known : kHeads) {
-      if (config.architecture == std::string(family) + std::string(known.suffix)) {
-        config.task_head = known.head;
-        return;
-      }
-    }
-  }
-  fail(ErrorCode::unsupported,
-       fmt::format("{}: architecture \"{}\" (model_type \"{}\") is not one that Linnet runs: "
-                   "SmolLM3ForCausalLM, SmolLM3Model, LlamaForCausalLM, LlamaModel",
-                   fields.label("architectures"), config.architecture, config.model_type));
-}
-
 void read_sizes(const ConfigFields& fields, ModelConfig& config) {
   config.vocab = fields.size("vocab_size", kLargestVocab);
   config.hidden = fields.size("hidden_size", kWidest);
@@ -155,7 +124,8 @@ void read_token_ids(const ConfigFields& fields, ModelConfig& config) {
 
 }  // namespace
 
-ModelConfig ModelConfig::from_json(const Json& json, const std::string& name) {
+ModelConfig ModelConfig::from_json(const Json& json, const std::string& name,
+                                   std::optional<TaskHead> task_head) {
   if (!json.is_object()) {
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: expected an object, found {}", name, json.type_name()));
@@ -163,17 +133,11 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& name) {
   const ConfigFields fields(json, name);
   ModelConfig config;
   config.name = name;
-  read_architecture(fields, config);
+  read_task_head(fields, task_head, config);
   read_sizes(fields, config);
   config.activation = read_activation(fields);
-  const Json* epsilon = fields.find("rms_norm_eps");
-  config.epsilon = epsilon != nullptr
-                       ? static_cast<float>(epsilon->as_double(fields.label("rms_norm_eps")))
-                       : 1e-6f;
-  if (!(config.epsilon >= 0.0f && config.epsilon < 1.0f)) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("{}: {} is outside of 0 to 1", fields.label("rms_norm_eps"), config.epsilon));
-  }
+  config.epsilon = fields.fraction("rms_norm_eps", 1e-6f);
+  config.initializer_range = fields.fraction("initializer_range", 0.02f);
   config.attention_bias = fields.flag("attention_bias", false);
   config.mlp_bias = fields.flag("mlp_bias", false);
   // Absent, transformers' class default counts: SmolLM3 ties head and embedding, Llama does not.

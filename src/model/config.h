@@ -3,15 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "model/task_head.h"
 #include "tensor/functions.h"
 
 namespace linnet {
-
-enum class TaskHead : std::uint8_t { none, causal_lm };
 
 struct RopeConfig {
   std::string type = "default";
@@ -21,9 +21,13 @@ struct RopeConfig {
 
 struct ModelConfig {
   std::string name;          // of the file, for messages
-  std::string architecture;  // "SmolLM3ForCausalLM"
+  std::string architecture;  // "SmolLM3ForCausalLM"; with another head loaded, that one's class
   std::string model_type;    // "smollm3"
   TaskHead task_head = TaskHead::causal_lm;
+  // The classes of the two classifiers, by index; "LABEL_0", ... when the config names none. Empty
+  // for the other heads.
+  std::vector<std::string> labels;
+  ProblemType problem_type = ProblemType::unset;
 
   std::int64_t vocab = 0;
   std::int64_t hidden = 0;
@@ -47,10 +51,13 @@ struct ModelConfig {
   std::vector<std::int32_t> eos;  // may be empty
   std::int32_t bos = -1;
   std::int32_t pad = -1;
+  float initializer_range = 0.02f;  // standard deviation of new weights
 
+  // `name` is the file's, for messages. A `task_head` takes the place of the architecture's own.
   // Errors: invalid_argument naming the field; unsupported naming the architecture, activation or
-  // rope type. Unknown keys are ignored (`name` is the file's, for messages).
-  static ModelConfig from_json(const Json& config, const std::string& name);
+  // rope type. Unknown keys are ignored.
+  static ModelConfig from_json(const Json& config, const std::string& name,
+                               std::optional<TaskHead> task_head = {});
 };
 
 }  // namespace linnet

@@ -38,6 +38,17 @@ double ConfigFields::positive(std::string_view key) const {
   return value;
 }
 
+float ConfigFields::fraction(std::string_view key, float fallback) const {
+  const Json* value = find(key);
+  if (value == nullptr) return fallback;
+  const auto number = static_cast<float>(value->as_double(label(key)));
+  if (!(number >= 0.0f && number < 1.0f)) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: {} is outside of 0 to 1", label(key), number));
+  }
+  return number;
+}
+
 bool ConfigFields::flag(std::string_view key, bool fallback) const {
   const Json* value = find(key);
   return value != nullptr ? value->as_bool(label(key)) : fallback;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,7 @@ class ConfigFields {
   std::int64_t size(std::string_view key, std::int64_t most) const;
   std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t fallback) const;
   double positive(std::string_view key) const;
+  float fraction(std::string_view key, float fallback) const;  // from 0 to below 1
   bool flag(std::string_view key, bool fallback) const;
   std::string text(std::string_view key, std::string fallback) const;
 
@@ -30,6 +32,10 @@ class ConfigFields {
   const Json& object_;
   std::string name_;
 };
+
+// Architecture, model type, head and labels.
+void read_task_head(const ConfigFields& fields, std::optional<TaskHead> chosen,
+                    ModelConfig& config);
 
 // The rotation, in either spelling, with the parameters of its type checked.
 RopeConfig read_rope(const ConfigFields& fields, std::int64_t head_dim);

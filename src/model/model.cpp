@@ -7,10 +7,12 @@ namespace linnet {
 
 std::shared_ptr<const Model> Model::load(const ModelFiles& files, const LoadOptions& options) {
   std::shared_ptr<Model> model(new Model());
-  model->config_ = ModelConfig::from_json(files.config, files.config_file);
-  auto program = std::make_shared<const Program>(build_program(model->config_));
+  ModelConfig& config = model->config_;
+  config = ModelConfig::from_json(files.config, files.config_file, options.task_head);
+  if (!options.labels.empty() && !config.labels.empty()) config.labels = options.labels;
+  auto program = std::make_shared<const Program>(build_program(config));
   auto pool = std::make_shared<ThreadPool>(options.threads);
-  LoadedWeights weights = load_weights(files, *program, *pool, options);
+  LoadedWeights weights = load_weights(files, config, *program, *pool, options);
   model->report_ = std::move(weights.report);
   model->lane_ = std::make_unique<ReferenceLane>(std::move(program), std::move(weights.tensors),
                                                  std::move(pool));

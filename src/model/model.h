@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,10 @@ namespace linnet {
 
 // What a load found beside the tensors that it took.
 struct LoadReport {
-  std::vector<std::string> unexpected;  // in the file, not in the model (not an error)
-  std::uint64_t file_bytes = 0;         // of the tensors taken
-  std::uint64_t memory_bytes = 0;       // of those that had to be decoded; mapped ones cost none
+  std::vector<std::string> unexpected;   // in the file, not in the model (not an error)
+  std::vector<std::string> initialized;  // of the task head, absent from the file and made new
+  std::uint64_t file_bytes = 0;          // of the tensors taken
+  std::uint64_t memory_bytes = 0;        // of those that had to be decoded; mapped ones cost none
   double seconds = 0;
 };
 
@@ -28,14 +30,22 @@ struct LoadOptions {
   // Block formats are decoded to f32 once when all of them together stay below this many bytes;
   // above, row by row when used (slower, the same bits).
   std::uint64_t decode_limit = std::uint64_t{4} << 30;
+  // Another head than the one that the checkpoint's architecture names.
+  std::optional<TaskHead> task_head;
+  // The classes of a classifier in place of the config's.
+  std::vector<std::string> labels;
+  // Tensors of the task head that the files lack are made: weights normal with the config's
+  // initializer_range, biases zero, the same for the same seed. Else they are an error.
+  bool initialize_missing_head = false;
+  std::uint64_t seed = 0;
   // Called with values from 0 to 1, on the loading thread.
   std::function<void(double)> on_progress;
 };
 
 class Model {
  public:
-  // Errors: those of open_model_files; corrupt_file with all missing and wrongly shaped tensors by
-  // name; unsupported for an architecture or option that Linnet does not run.
+  // Errors: those of ModelConfig::from_json; corrupt_file with all missing and wrongly shaped
+  // tensors by name; unsupported for an architecture or option that Linnet does not run.
   static std::shared_ptr<const Model> load(const ModelFiles& files,
                                            const LoadOptions& options = {});
 
@@ -45,7 +55,8 @@ class Model {
   ThreadPool& pool() const { return lane_->pool(); }
 
   KvCache make_cache() const { return lane_->make_cache(); }
-  // See ReferenceLane::run. For a causal language model the output rows are logits [vocab].
+  // See ReferenceLane::run; what the output rows are, TaskHead tells. For padded rectangles,
+  // pooling and hidden states see model/forward.h.
   std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const {
     return lane_->run(batch, options);
   }

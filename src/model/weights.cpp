@@ -2,93 +2,18 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <unordered_set>
+#include <cmath>
+#include <cstdint>
+#include <string>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/random.h"
+#include "model/find_weights.h"
+#include "tensor/functions.h"
 
 namespace linnet {
 namespace {
-
-// Names shown of a long list; the rest is counted.
-constexpr std::size_t kNamesShown = 8;
-
-// Base models have no prefix, question answering has its own.
-std::string find_prefix(const ModelFiles& files) {
-  for (const std::string prefix : {"model.", "", "transformer."}) {
-    if (files.has(prefix + "embed_tokens.weight")) return prefix;
-  }
-  return "model.";
-}
-
-std::string file_name_of(const std::string& prefix, const std::string& slot) {
-  return slot.starts_with("lm_head.") ? slot : prefix + slot;
-}
-
-void append_list(std::string& message, std::string_view title,
-                 const std::vector<std::string>& items) {
-  if (items.empty()) return;
-  message += fmt::format("\n  {} {}:", items.size(), title);
-  for (std::size_t i = 0; i < std::min(items.size(), kNamesShown); ++i)
-    message += "\n    " + items[i];
-  if (items.size() > kNamesShown)
-    message += fmt::format("\n    and {} more", items.size() - kNamesShown);
-}
-
-// Compares what the program asks for with what the files have.
-class TensorFinder {
- public:
-  TensorFinder(const ModelFiles& files, const Program& program)
-      : files_(files), program_(program), prefix_(find_prefix(files)) {}
-
-  // In the order of program.weights, as the files have them.
-  std::vector<Tensor> find_all(LoadReport& report) {
-    std::vector<Tensor> tensors;
-    for (const WeightSlot& slot : program_.weights) {
-      const std::string name = file_name_of(prefix_, slot.name);
-      // Without any weights the first one asked for says so.
-      if (files_.weights != nullptr && !files_.has(name)) {
-        missing_.push_back(fmt::format("{} {}", files_.describe(name), shape_text(slot.shape)));
-        continue;
-      }
-      used_.insert(name);
-      tensors.push_back(files_.tensor(name));
-      report.file_bytes += tensors.back().bytes().size();
-      if (tensors.back().shape() != slot.shape) misshapen_.push_back(shape_fault(name, slot));
-    }
-    for (const std::string& name : files_.tensor_names()) {
-      if (!used_.contains(name)) report.unexpected.push_back(name);
-    }
-    if (!missing_.empty() || !misshapen_.empty()) refuse(report);
-    return tensors;
-  }
-
- private:
-  std::string shape_fault(const std::string& name, const WeightSlot& slot) const {
-    const Shape& found = files_.find(name)->shape;
-    const bool vocab = found.size() == 2 && slot.shape[0] == program_.vocab &&
-                       found[0] != program_.vocab && slot.shape.size() == 2;
-    return fmt::format("{}: the config asks for {}{}", files_.describe(name),
-                       shape_text(slot.shape),
-                       vocab ? fmt::format(" (vocab_size {})", program_.vocab) : "");
-  }
-
-  [[noreturn]] void refuse(const LoadReport& report) const {
-    std::string message =
-        fmt::format("{}: the tensors do not fit this config:", files_.config_file);
-    append_list(message, "missing", missing_);
-    append_list(message, "of another shape", misshapen_);
-    append_list(message, "in the file that the model does not have", report.unexpected);
-    fail(ErrorCode::corrupt_file, message);
-  }
-
-  const ModelFiles& files_;
-  const Program& program_;
-  std::string prefix_;
-  std::vector<std::string> missing_, misshapen_;
-  std::unordered_set<std::string> used_;
-};
 
 bool decodes_to_float(DType dtype) {
   switch (dtype) {
@@ -125,36 +50,54 @@ Tensor decode_tensor(const Tensor& tensor, ThreadPool& pool) {
 
 }  // namespace
 
-LoadedWeights load_weights(const ModelFiles& files, const Program& program, ThreadPool& pool,
-                           const LoadOptions& options) {
+Tensor random_normal(const Shape& shape, float deviation, std::uint64_t seed) {
+  const Tensor tensor = Tensor::zeros(DType::f32, shape);
+  if (deviation == 0.0f) return tensor;
+  // Just made and not shared yet, so it may be written through.
+  auto* out = const_cast<float*>(tensor.values<float>().data());
+  const RandomKey key = RandomKey::from_seed(seed);
+  const std::int64_t width = tensor.dim(-1);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const auto words = threefry2x32(key, static_cast<std::uint32_t>(i / width),
+                                    static_cast<std::uint32_t>(i % width));
+    const double uniform = (words[0] + 0.5) * 0x1p-32, turn = words[1] * 0x1p-32;
+    const double normal = std::sqrt(-2.0 * std::log(uniform)) * cos_f64(turn * 6.283185307179586);
+    out[i] = static_cast<float>(normal * static_cast<double>(deviation));
+  }
+  return tensor;
+}
+
+LoadedWeights load_weights(const ModelFiles& files, const ModelConfig& config,
+                           const Program& program, ThreadPool& pool, const LoadOptions& options) {
   const auto start = Clock::now();
   LoadedWeights loaded;
-  loaded.tensors = TensorFinder(files, program).find_all(loaded.report);
+  WeightFinder finder(files, config, program, options);
+  loaded.tensors = finder.find_all(loaded.report);
 
-  std::uint64_t decoded_bytes = 0, file_bytes = 0;
+  std::uint64_t decoded_bytes = 0, all_bytes = 0, done_bytes = 0;
   for (std::size_t i = 0; i < loaded.tensors.size(); ++i) {
     const Tensor& tensor = loaded.tensors[i];
     if (!decodes_to_float(tensor.dtype())) {
-      const std::string name = file_name_of(find_prefix(files), program.weights[i].name);
+      const std::string name = finder.file_name(program.weights[i]);
       fail(ErrorCode::unsupported,
            fmt::format("{}: integers are no weights; f32, bf16, f16 or a GGUF block type is needed",
                        files.describe(name)));
     }
+    all_bytes += tensor.bytes().size();
     if (!usable_in_place(tensor)) {
       decoded_bytes += static_cast<std::uint64_t>(tensor.elements()) * sizeof(float);
     }
   }
   const bool decode_all = decoded_bytes <= options.decode_limit;
   for (Tensor& tensor : loaded.tensors) {
-    file_bytes += tensor.bytes().size();
+    done_bytes += tensor.bytes().size();
     // Vectors are small and read often.
     if (!usable_in_place(tensor) && (decode_all || tensor.rank() == 1)) {
       tensor = decode_tensor(tensor, pool);
       loaded.report.memory_bytes += tensor.bytes().size();
     }
     if (options.on_progress) {
-      options.on_progress(static_cast<double>(file_bytes) /
-                          static_cast<double>(loaded.report.file_bytes));
+      options.on_progress(static_cast<double>(done_bytes) / static_cast<double>(all_bytes));
     }
   }
   loaded.report.seconds = seconds_since(start);

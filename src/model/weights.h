@@ -15,8 +15,13 @@ struct LoadedWeights {
   LoadReport report;
 };
 
-// Error{corrupt_file} lists every missing and every wrongly shaped tensor by name.
-LoadedWeights load_weights(const ModelFiles& files, const Program& program, ThreadPool& pool,
-                           const LoadOptions& options);
+// `program` is that of `config`. Error{corrupt_file} lists every missing and every wrongly shaped
+// tensor by name.
+LoadedWeights load_weights(const ModelFiles& files, const ModelConfig& config,
+                           const Program& program, ThreadPool& pool, const LoadOptions& options);
+
+// A new tensor: normal numbers with the given deviation (Box and Muller), which depend on seed,
+// place and shape only.
+Tensor random_normal(const Shape& shape, float deviation, std::uint64_t seed);
 
 }  // namespace linnet

@@ -89,6 +89,8 @@ struct Program {
   std::vector<RopeTable> ropes;
   std::vector<Step> steps;
   ValueId output = kNone;
+  // The embedding's output, then each layer's; last the normed output of the last layer.
+  std::vector<ValueId> hidden_states;  // [layers + 2]
   std::int64_t vocab = 0;
   std::int64_t hidden = 0;
   std::int64_t layers = 0;    // attention steps, each with a cache of its own

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "base/error.h"
 #include "golden_runner/compare.h"
 #include "golden_runner/models_suite.h"
+#include "model/forward.h"
 #include "model/model.h"
-#include "model/padded_batch.h"
 
 namespace fs = std::filesystem;
 
@@ -18,8 +17,6 @@ namespace {
 
 using linnet::Json;
 using linnet::Model;
-using linnet::Op;
-using linnet::Step;
 using linnet::Tensor;
 
 std::shared_ptr<const Model> open_model(const fs::path& path, const std::string& config_name) {
@@ -52,7 +49,7 @@ class ForwardRun {
     read_inputs();
     std::int64_t first = 0;
     for (const std::int64_t columns : chunks()) {
-      run_columns(first, first + columns);
+      run_columns(first, columns);
       first += columns;
     }
   }
@@ -62,6 +59,7 @@ class ForwardRun {
       const std::string name = context_.name() + "/" + field;
       if (field.starts_with("logits_all_")) continue;  // lower precision, for information only
       if (field == "logits_f64") continue;             // with logits
+      if (field == "bumblebee_row_valid") continue;    // with logits_bumblebee
       const std::vector<float>* got = result(field);
       if (got == nullptr) {
         context_.report.skip(name, "output \"" + field + "\" is not built yet");
@@ -79,26 +77,17 @@ class ForwardRun {
     };
     const auto ids = array("input_ids"), embeddings = array("inputs_embeds");
     const Tensor& shaped = ids ? *ids : embeddings.value();
-    padded_.batch = shaped.dim(0);
-    padded_.length = shaped.dim(1);
-    padded_.hidden = model_->config().hidden;
+    batch_ = shaped.dim(0);
+    length_ = shaped.dim(1);
     if (ids) tokens_ = ids->to_ints();
     if (embeddings) embeddings_ = embeddings->to_floats();
     if (const auto mask = array("attention_mask")) mask_ = mask->to_ints();
     if (const auto positions = array("position_ids")) positions_ = positions->to_ints();
     if (const auto head_mask = array("attention_head_mask")) head_mask_ = head_mask->to_floats();
-    padded_.tokens = tokens_;
-    padded_.embeddings = embeddings_;
-    padded_.mask = mask_;
-    padded_.positions = positions_;
-    for (std::int64_t i = 0; i < padded_.batch * std::max<std::int64_t>(1, documents()); ++i) {
-      caches_.push_back(model_->make_cache());
-    }
-  }
-
-  std::int64_t documents() const {
-    const Json* lengths = option("document_lengths");
-    return lengths != nullptr ? static_cast<std::int64_t>(lengths->size()) : 0;
+    documents_ = option_list("document_lengths");
+    const std::size_t sequences =
+        documents_.empty() ? static_cast<std::size_t>(batch_) : documents_.size();
+    for (std::size_t i = 0; i < sequences; ++i) caches_.push_back(model_->make_cache());
   }
 
   const Json* option(std::string_view name) const {
@@ -106,103 +95,89 @@ class ForwardRun {
     return options != nullptr ? options->find(name) : nullptr;
   }
 
-  std::vector<std::int64_t> chunks() const {
-    const Json* list = option("chunks");
-    if (list == nullptr) return {padded_.length};
-    std::vector<std::int64_t> columns;
-    for (const Json& item : list->as_array()) columns.push_back(item.as_int());
-    return columns;
-  }
-
-  // Batch row i is sequence i; or, with packed documents, document i of the only row.
-  std::vector<linnet::SequenceRows> sequences(const linnet::RaggedBatch& ragged) {
-    std::vector<linnet::SequenceRows> list;
-    if (documents() > 0) {
-      const Json::Array& lengths = option("document_lengths")->as_array();
-      for (std::size_t i = 0; i < lengths.size(); ++i)
-        list.push_back({&caches_[i], lengths[i].as_int()});
-      return list;
-    }
-    for (std::size_t i = 0; i < ragged.row_counts.size(); ++i) {
-      list.push_back({&caches_[i], ragged.row_counts[i]});
+  std::vector<std::int64_t> option_list(std::string_view name) const {
+    std::vector<std::int64_t> list;
+    if (const Json* values = option(name)) {
+      for (const Json& item : values->as_array()) list.push_back(item.as_int());
     }
     return list;
   }
 
-  void run_columns(std::int64_t first, std::int64_t last) {
-    const linnet::RaggedBatch ragged = linnet::make_ragged(padded_, first, last);
-    const auto lists = sequences(ragged);
-    std::vector<std::int32_t> selected(ragged.positions.size());
-    for (std::size_t i = 0; i < selected.size(); ++i) selected[i] = static_cast<std::int32_t>(i);
-    linnet::Batch batch;
-    batch.tokens = ragged.tokens;
-    batch.embeddings = ragged.embeddings;
-    batch.positions = ragged.positions;
-    batch.columns = ragged.columns;
-    batch.sequences = lists;
-    batch.selected = selected;
-    batch.head_mask = head_mask_;
-    linnet::RunOptions options;
-    options.on_value = [&](const Step& step, std::span<const float> rows, std::int64_t width) {
-      keep_value(step, rows, width, ragged);
-    };
-    options.on_attention = [&](const Step& step, std::int64_t row, std::int64_t head,
-                               std::span<const float> p) {
-      keep_attention(step, row, head, p, ragged);
-    };
-    const std::vector<float> output = model_->run(batch, options);
-    scatter(results_["logits"], output, static_cast<std::int64_t>(output.size() / selected.size()),
-            ragged, 0, 1);
+  std::vector<std::int64_t> chunks() const {
+    const auto list = option_list("chunks");
+    return list.empty() ? std::vector{length_} : list;
   }
 
-  // Puts ragged rows to their places in plane `plane` of [planes, batch, length, width].
-  void scatter(std::vector<float>& out, std::span<const float> rows, std::int64_t width,
-               const linnet::RaggedBatch& ragged, std::int64_t plane, std::int64_t planes) const {
-    const std::int64_t size = padded_.batch * padded_.length * width;
-    out.resize(static_cast<std::size_t>(planes * size));
-    for (std::size_t i = 0; i < ragged.source_rows.size(); ++i) {
-      std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i) * width, width,
-                  out.begin() + plane * size + ragged.source_rows[i] * width);
+  // The columns [first, first + count) of [batch, length, width].
+  template <typename T>
+  std::vector<T> cut(const std::vector<T>& whole, std::int64_t first, std::int64_t count,
+                     std::int64_t width = 1) const {
+    std::vector<T> part;
+    if (whole.empty()) return part;
+    for (std::int64_t row = 0; row < batch_; ++row) {
+      const auto begin = whole.begin() + (row * length_ + first) * width;
+      part.insert(part.end(), begin, begin + count * width);
+    }
+    return part;
+  }
+
+  void run_columns(std::int64_t first, std::int64_t count) {
+    const std::int64_t hidden = model_->config().hidden;
+    const auto tokens = cut(tokens_, first, count), mask = cut(mask_, first, count);
+    const auto positions = cut(positions_, first, count);
+    const auto embeddings = cut(embeddings_, first, count, hidden);
+    linnet::ForwardRequest request;
+    request.input = {batch_, count, hidden, tokens, embeddings, mask, positions, first, documents_};
+    request.caches = caches_;
+    request.head_mask = head_mask_;
+    if (const Json* keep = option("logits_to_keep")) request.last_columns = keep->as_int();
+    request.hidden_states = true;
+    request.attentions = true;
+    keep(linnet::forward(*model_, request), first);
+    if (model_->config().task_head == linnet::TaskHead::sequence_classification) {
+      request.pooling = linnet::PoolingRule::count_not_pad;
+      request.caches = {};
+      results_["logits_bumblebee"] = linnet::forward(*model_, request).logits;
     }
   }
 
-  void keep_value(const Step& step, std::span<const float> rows, std::int64_t width,
-                  const linnet::RaggedBatch& ragged) {
-    const linnet::Program& program = model_->program();
-    const std::string& name = program.values[static_cast<std::size_t>(step.output)].name;
-    const std::int64_t layers = model_->config().layers, planes = layers + 1;
-    if (name == "embedding") scatter(results_["hidden_states"], rows, width, ragged, 0, planes);
-    if (name == "normed") {
-      scatter(results_["hidden_states"], rows, width, ragged, layers, planes);
-      scatter(results_["last_hidden_state"], rows, width, ragged, 0, 1);
-    }
-    if (step.op != Op::add || !name.ends_with(".output")) return;
-    if (step.layer + 1 < layers) {
-      scatter(results_["hidden_states"], rows, width, ragged, step.layer + 1, planes);
+  void keep(const linnet::ForwardOutputs& outputs, std::int64_t first) {
+    const bool whole = outputs.columns != length_ && chunks().size() == 1;
+    if (whole || !outputs.pooled_columns.empty()) {
+      results_["logits"] = outputs.logits;
     } else {
-      scatter(results_["last_layer_raw"], rows, width, ragged, 0, 1);
+      const auto place = [&](const std::string& field, const std::vector<float>& part) {
+        if (!part.empty()) put_columns(results_[field], part, first, outputs.columns);
+      };
+      place("logits", outputs.logits);
+      place("start_logits", outputs.start_logits);
+      place("end_logits", outputs.end_logits);
+    }
+    // The attentions of several calls do not lie side by side.
+    results_["attentions"] = outputs.attentions;
+    split_hidden_states(outputs.hidden_states);
+  }
+
+  // Into columns `first` on of [batch, length, ...].
+  void put_columns(std::vector<float>& whole, const std::vector<float>& part, std::int64_t first,
+                   std::int64_t count) const {
+    const auto width = static_cast<std::int64_t>(part.size()) / (batch_ * count);
+    whole.resize(static_cast<std::size_t>(batch_ * length_ * width));
+    for (std::int64_t row = 0; row < batch_; ++row) {
+      std::copy_n(part.begin() + row * count * width, count * width,
+                  whole.begin() + (row * length_ + first) * width);
     }
   }
 
-  // [layers, batch, heads, query, key]; the keys of a sequence are its unmasked columns in order.
-  void keep_attention(const Step& step, std::int64_t row, std::int64_t head,
-                      std::span<const float> p, const linnet::RaggedBatch& ragged) {
-    const std::lock_guard lock(mutex_);
-    const auto& config = model_->config();
-    std::vector<float>& out = results_["attentions"];
-    const std::int64_t length = padded_.length;
-    out.resize(
-        static_cast<std::size_t>(config.layers * padded_.batch * config.heads * length * length));
-    const std::int64_t source = ragged.source_rows[static_cast<std::size_t>(row)];
-    const std::int64_t batch_row = source / length, query = source % length;
-    const auto place =
-        ((step.layer * padded_.batch + batch_row) * config.heads + head) * length + query;
-    std::size_t key = 0;
-    for (std::int64_t column = 0; column < length && key < p.size(); ++column) {
-      const auto cell = static_cast<std::size_t>(batch_row * length + column);
-      if (!mask_.empty() && mask_[cell] == 0) continue;
-      out[static_cast<std::size_t>(place * length + column)] = p[key++];
-    }
+  // From Bumblebee's list, which is ours, to transformers' and the last layer's raw output.
+  void split_hidden_states(const std::vector<float>& all) {
+    const std::int64_t planes = model_->config().layers + 2;
+    const auto size = static_cast<std::ptrdiff_t>(all.size()) / planes;
+    results_["last_layer_raw"] = {all.end() - 2 * size, all.end() - size};
+    results_["last_hidden_state"] = {all.end() - size, all.end()};
+    auto& states = results_["hidden_states"];
+    states = {all.begin(), all.end() - 2 * size};
+    states.insert(states.end(), all.end() - size, all.end());
   }
 
   // The cache as [layers, batch, kv_heads, T, head_dim].
@@ -239,27 +214,15 @@ class ForwardRun {
     return values;
   }
 
-  std::vector<float> kept_rows(std::vector<float> logits) const {
-    const Json* keep = option("logits_to_keep");
-    if (keep == nullptr) return logits;
-    const std::int64_t width =
-        static_cast<std::int64_t>(logits.size()) / (padded_.batch * padded_.length);
-    std::vector<float> kept;
-    for (std::int64_t row = 0; row < padded_.batch; ++row) {
-      const auto end = logits.begin() + (row + 1) * padded_.length * width;
-      kept.insert(kept.end(), end - keep->as_int() * width, end);
-    }
-    return kept;
-  }
-
   std::optional<std::string> compare(const std::string& field,
                                      const std::vector<float>& got) const {
     const Tolerance tolerance = Tolerance::of(context_.head, context_.test_case);
     const auto expected = [&](const std::string& name) {
       return find_array(context_.test_case, "expected", name, context_.arrays);
     };
-    const std::vector<float> rows = field == "logits" ? kept_rows(got) : got;
-    auto fault = difference(rows, expected(field)->to_floats(), tolerance);
+    std::vector<float> wanted = expected(field)->to_floats(), rows = got;
+    if (field == "logits_bumblebee") drop_invalid_rows(rows, wanted);
+    auto fault = difference(rows, wanted, tolerance);
     if (fault && field == "logits") {
       // Far positions: either kind of angle will do.
       const auto exact = expected("logits_f64");
@@ -268,21 +231,45 @@ class ForwardRun {
     return fault;
   }
 
+  // Where Bumblebee's rule points at a masked column its value is not defined.
+  void drop_invalid_rows(std::vector<float>& got, std::vector<float>& wanted) const {
+    const auto valid =
+        find_array(context_.test_case, "expected", "bumblebee_row_valid", context_.arrays)
+            ->to_ints();
+    const std::size_t width = wanted.size() / valid.size();
+    for (std::size_t i = 0; i < std::min(got.size(), wanted.size()); ++i) {
+      if (valid[i / width] == 0) got[i] = wanted[i] = 0;
+    }
+  }
+
   const CaseContext& context_;
   fs::path path_;
   std::shared_ptr<const Model> model_;
-  linnet::PaddedBatch padded_;
-  std::vector<std::int64_t> tokens_, mask_, positions_;
+  std::int64_t batch_ = 0, length_ = 0;
+  std::vector<std::int64_t> tokens_, mask_, positions_, documents_;
   std::vector<float> embeddings_, head_mask_;
   std::vector<linnet::KvCache> caches_;
   std::map<std::string, std::vector<float>> results_;
-  std::mutex mutex_;
 };
+
+// Input that must be refused, whatever the words.
+void run_error_case(const CaseContext& context) {
+  try {
+    ForwardRun run(context, context.folder);
+  } catch (const linnet::Error& error) {
+    if (error.code() == linnet::ErrorCode::invalid_argument) {
+      return context.report.pass(context.name());
+    }
+    return context.report.fail(context.name(), error.what());
+  }
+  context.report.fail(context.name(), "it was not refused");
+}
 
 }  // namespace
 
 bool run_forward_case(const CaseContext& context) {
   const std::string& kind = context.kind();
+  if (kind == "error") return run_error_case(context), true;
   if (kind != "forward" && kind != "forward-steps" && kind != "gguf-forward") return false;
   try {
     const fs::path path = kind == "gguf-forward"

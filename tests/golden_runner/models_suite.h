@@ -22,7 +22,7 @@ struct CaseContext {
 };
 
 // Each returns false when the kind is not its own.
-bool run_forward_case(const CaseContext& context);   // forward, forward-steps, gguf-forward
+bool run_forward_case(const CaseContext& context);   // forward, forward-steps, gguf-forward, error
 bool run_function_case(const CaseContext& context);  // activation, rms_norm, softmax, rope
 
 // Checks that a folder's second spelling of its config gives the same model.
