@@ -4,21 +4,29 @@
 
 namespace linnet {
 
-std::int64_t KvCache::bytes_per_block() const {
-  return layers_ * 2 * kBlockPositions * kv_width_ * static_cast<std::int64_t>(sizeof(float));
+KvCache KvCache::of_blocks(std::int64_t block_bytes) {
+  KvCache cache(0, 0);
+  cache.block_bytes_ = block_bytes;
+  return cache;
 }
 
 void KvCache::reserve(std::int64_t count) {
   const std::int64_t blocks = (length_ + count + kBlockPositions - 1) / kBlockPositions;
   while (static_cast<std::int64_t>(blocks_.size()) < blocks) {
-    blocks_.emplace_back(static_cast<std::uint64_t>(bytes_per_block()), MemoryAccount::cache());
+    blocks_.emplace_back(static_cast<std::uint64_t>(block_bytes_), MemoryAccount::cache());
   }
   columns_.resize(static_cast<std::size_t>(length_ + count));
+}
+
+void KvCache::declare_length(std::int64_t positions) {
+  LINNET_CHECK(length_ == 0 && positions >= 0, "the length of a sequence that has begun");
+  declared_ = positions;
 }
 
 void KvCache::truncate(std::int64_t length) {
   LINNET_CHECK(length >= 0 && length <= length_);
   length_ = length;
+  if (length == 0) first_call_ = 0;
   blocks_.resize(static_cast<std::size_t>((length + kBlockPositions - 1) / kBlockPositions));
 }
 

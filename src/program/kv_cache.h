@@ -1,6 +1,8 @@
-// Keys and values of one sequence, in blocks of 64 positions. Keys are stored after rotation.
+// Keys and values of one sequence, in blocks of 64 positions. Keys are stored after rotation. How a
+// block is laid out inside is the lane's own affair; key() and value() are the reference lane's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -12,15 +14,33 @@ class KvCache {
  public:
   static constexpr std::int64_t kBlockPositions = 64;
 
-  KvCache(std::int64_t layers, std::int64_t kv_width) : layers_(layers), kv_width_(kv_width) {}
+  // f32 blocks of [layers, 2, kBlockPositions, kv_width], as the reference lane has them.
+  KvCache(std::int64_t layers, std::int64_t kv_width)
+      : kv_width_(kv_width),
+        block_bytes_(layers * 2 * kBlockPositions * kv_width *
+                     static_cast<std::int64_t>(sizeof(float))) {}
+  static KvCache of_blocks(std::int64_t block_bytes);
 
   std::int64_t length() const { return length_; }  // positions held
   std::int64_t kv_width() const { return kv_width_; }
-  std::int64_t bytes_per_block() const;
+  std::int64_t bytes_per_block() const { return block_bytes_; }
+  std::byte* block(std::int64_t index) { return blocks_[static_cast<std::size_t>(index)].data(); }
 
   // Makes room for `count` more positions; they count only after commit().
   void reserve(std::int64_t count);
   void commit(std::int64_t count) { length_ += count; }
+
+  // How long the sequence is taken to be by rotations that depend on it (RopeTable::limit): as
+  // declared, else 1 + the largest position of the first call; 0 before it. It stays while the
+  // cache holds anything, for its keys were rotated by it; so a sequence computed in pieces must
+  // declare its length to get the bits of one that is computed at once.
+  std::int64_t rope_length() const { return declared_ != 0 ? declared_ : first_call_; }
+  // Before the first call, or after truncate(0), which keeps the declaration.
+  void declare_length(std::int64_t positions);
+  // By the lane that ran the first call.
+  void keep_first_call(std::int64_t positions) {
+    if (length_ == 0) first_call_ = positions;
+  }
 
   // The column that a position had in the caller's padded row: where masked columns were left out,
   // sliding windows still count them. Without holes column = position.
@@ -40,11 +60,13 @@ class KvCache {
     return block + ((layer * 2 + part) * kBlockPositions + position % kBlockPositions) * kv_width_;
   }
 
-  std::int64_t layers_;
-  std::int64_t kv_width_;
+  std::int64_t kv_width_ = 0;
+  std::int64_t block_bytes_;
   std::int64_t length_ = 0;
+  std::int64_t declared_ = 0;
+  std::int64_t first_call_ = 0;
   std::vector<std::int32_t> columns_;
-  std::vector<Buffer> blocks_;  // each [layers, 2, kBlockPositions, kv_width]
+  std::vector<Buffer> blocks_;
 };
 
 }  // namespace linnet

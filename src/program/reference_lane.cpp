@@ -1,14 +1,13 @@
 #include "program/reference_lane.h"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-
 #include "base/error.h"
 #include "program/reference_run.h"
 
 namespace linnet {
 namespace {
+
+// Up to here the angles of a rotation are exact.
+constexpr std::int32_t kMostPosition = 1 << 30;
 
 // Where each value is read for the last time, so that its memory can be used again.
 std::vector<std::int32_t> find_last_uses(const Program& program) {
@@ -19,57 +18,6 @@ std::vector<std::int32_t> find_last_uses(const Program& program) {
     }
   }
   return last;
-}
-
-void check_ids(std::span<const std::int32_t> tokens, std::int64_t vocab) {
-  for (std::size_t row = 0; row < tokens.size(); ++row) {
-    if (tokens[row] < 0 || tokens[row] >= vocab) {
-      fail(ErrorCode::invalid_argument,
-           fmt::format("token id {} in row {} is outside of the vocabulary of {}", tokens[row], row,
-                       vocab));
-    }
-  }
-}
-
-void check_batch(const Batch& batch, const Program& program) {
-  const std::int64_t rows = batch.rows();
-  const auto require_count = [](std::string_view what, std::int64_t got, std::int64_t wanted) {
-    if (got != wanted) {
-      fail(ErrorCode::invalid_argument,
-           fmt::format("{}: expected {}, found {}", what, wanted, got));
-    }
-  };
-  if (batch.embeddings.empty()) {
-    require_count("tokens of the batch", static_cast<std::int64_t>(batch.tokens.size()), rows);
-    check_ids(batch.tokens, program.vocab);
-  } else {
-    require_count("tokens beside embeddings", static_cast<std::int64_t>(batch.tokens.size()), 0);
-    require_count("numbers in the embeddings", static_cast<std::int64_t>(batch.embeddings.size()),
-                  rows * program.hidden);
-  }
-  if (!batch.columns.empty()) {
-    require_count("columns of the batch", static_cast<std::int64_t>(batch.columns.size()), rows);
-  }
-  std::int64_t sequence_rows = 0;
-  for (const SequenceRows& sequence : batch.sequences) {
-    LINNET_CHECK(sequence.cache != nullptr && sequence.rows >= 0);
-    sequence_rows += sequence.rows;
-  }
-  require_count("rows of the sequences", sequence_rows, rows);
-  for (const std::int32_t row : batch.selected) {
-    if (row < 0 || row >= rows) {
-      fail(ErrorCode::invalid_argument, fmt::format("selected row {} of {} rows", row, rows));
-    }
-  }
-  for (const std::int32_t position : batch.positions) {
-    if (position < 0) {
-      fail(ErrorCode::invalid_argument, fmt::format("position {} is negative", position));
-    }
-  }
-  if (!batch.head_mask.empty()) {
-    require_count("numbers in the head mask", static_cast<std::int64_t>(batch.head_mask.size()),
-                  program.layers * program.heads);
-  }
 }
 
 }  // namespace
@@ -101,7 +49,10 @@ std::vector<float> ReferenceLane::run(const Batch& batch, const RunOptions& opti
       if (last_use_[static_cast<std::size_t>(id)] == static_cast<std::int32_t>(i)) run.release(id);
     }
   }
-  for (const SequenceRows& sequence : batch.sequences) sequence.cache->commit(sequence.rows);
+  for (std::size_t i = 0; i < batch.sequences.size(); ++i) {
+    batch.sequences[i].cache->keep_first_call(run.rope_lengths()[i]);
+    batch.sequences[i].cache->commit(batch.sequences[i].rows);
+  }
   const std::span<const float> output = run.value(program_->output);
   return {output.begin(), output.end()};
 }
