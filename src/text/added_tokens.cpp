@@ -44,14 +44,39 @@ std::size_t spaces_at_start(std::string_view text) {
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
   for (const AddedToken& token : tokens_) {
     if (token.content.empty()) continue;
-    Set& set = token.normalized ? normalized_ : plain_;
-    set.sorted.push_back(&token);
-    set.begins[static_cast<unsigned char>(token.content[0])] = true;
+    (token.normalized ? normalized_ : plain_).add(token);
   }
   for (Set* set : {&plain_, &normalized_}) {
     std::sort(set->sorted.begin(), set->sorted.end(),
               [](const AddedToken* a, const AddedToken* b) { return a->content < b->content; });
   }
+}
+
+void AddedTokens::Set::add(const AddedToken& token) {
+  sorted.push_back(&token);
+  const std::string& content = token.content;
+  const auto first = static_cast<unsigned char>(content[0]);
+  if (!begins[first]) first_bytes.push_back(content[0]);
+  begins[first] = true;
+  if (content.size() > 1) {
+    pairs[std::size_t{first} * 256 + static_cast<unsigned char>(content[1])] = true;
+  } else {
+    std::fill_n(pairs.begin() + first * 256, 256, true);
+  }
+}
+
+std::size_t AddedTokens::Set::next_place(std::string_view text, std::size_t at) const {
+  if (first_bytes.size() == 1) return std::min(text.find(first_bytes[0], at), text.size());
+  if (first_bytes.empty()) return text.size();
+  while (at < text.size() && !begins[static_cast<unsigned char>(text[at])]) ++at;
+  return at;
+}
+
+// A token of one byte may stand at the end; no other can.
+bool AddedTokens::Set::may_begin(std::string_view text, std::size_t at) const {
+  const auto first = static_cast<unsigned char>(text[at]);
+  const auto second = at + 1 < text.size() ? static_cast<unsigned char>(text[at + 1]) : 0;
+  return pairs[std::size_t{first} * 256 + second];
 }
 
 // Narrows the sorted list byte by byte; a token that ends at the current depth stands first.
@@ -76,10 +101,9 @@ void AddedTokens::split_part(std::string_view text, TextPart part, const Set& se
                              SpecialParsing parsing, std::vector<TextPart>& out) const {
   const std::string_view inside = text.substr(0, part.end);
   std::size_t from = part.begin;  // begin of the ordinary text that is not given out yet
-  for (std::size_t at = part.begin; at < part.end;) {
+  for (std::size_t at = part.begin; (at = set.next_place(inside, at)) < part.end;) {
     const AddedToken* token = nullptr;
-    if (set.begins[static_cast<unsigned char>(inside[at])])
-      token = set.longest_at(inside.substr(at));
+    if (set.may_begin(inside, at)) token = set.longest_at(inside.substr(at));
     if (token == nullptr) {
       ++at;
       continue;

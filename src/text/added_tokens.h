@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,7 +36,14 @@ class AddedTokens {
   // Tokens that are looked for together, sorted by content.
   struct Set {
     std::vector<const AddedToken*> sorted;
+    std::string first_bytes;  // that they begin with, each once
     std::array<bool, 256> begins{};
+    std::vector<bool> pairs = std::vector<bool>(1 << 16);  // their first two bytes, if so many
+
+    void add(const AddedToken& token);
+    // The next place where one may begin, else the end of the text.
+    std::size_t next_place(std::string_view text, std::size_t at) const;
+    bool may_begin(std::string_view text, std::size_t at) const;
     const AddedToken* longest_at(std::string_view text) const;
   };
   void split_part(std::string_view text, TextPart part, const Set& set, SpecialParsing parsing,

@@ -46,6 +46,7 @@ TokenTable::Key TokenTable::key_of(std::string_view bytes) {
 TokenTable::TokenTable(const TokenizerData& data)
     : tokens_(data.vocab),
       slots_(std::bit_ceil(2 * tokens_.size() + 2)),
+      filter_(slots_.size() / 8 + 1),
       shift_(64 - std::countr_zero(slots_.size())) {
   const std::vector<bool> encodable = encodable_ids(data);
   for (std::size_t id = 0; id < tokens_.size(); ++id) {
@@ -58,6 +59,8 @@ TokenTable::TokenTable(const TokenizerData& data)
                        to_byte_alphabet(tokens_[id])));
     }
     slot = {key.head, static_cast<std::uint32_t>(tokens_[id].size()), static_cast<TokenId>(id)};
+    const std::uint64_t bit = key.hash >> (shift_ - 3);
+    filter_[bit / 64] |= std::uint64_t{1} << bit % 64;
   }
 }
 
@@ -72,7 +75,11 @@ std::size_t TokenTable::slot_of(std::string_view bytes, Key key) const {
 }
 
 TokenId TokenTable::find(std::string_view bytes) const {
-  return slots_[slot_of(bytes, key_of(bytes))].id;
+  const Key key = key_of(bytes);
+  const std::uint64_t bit = key.hash >> (shift_ - 3);
+  // The filter is small enough to be near; the slots are not.
+  if ((filter_[bit / 64] >> bit % 64 & 1) == 0) return kNone;
+  return slots_[slot_of(bytes, key)].id;
 }
 
 }  // namespace linnet

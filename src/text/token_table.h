@@ -36,6 +36,7 @@ class TokenTable {
 
   std::span<const std::string> tokens_;
   std::vector<Slot> slots_;
+  std::vector<std::uint64_t> filter_;  // eight bits for each slot, those of tokens set
   int shift_;
 };
 

@@ -1,8 +1,10 @@
 #include "text/tokenizer.h"
 
 #include <fmt/core.h>
+#include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -92,6 +94,15 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, EncodeOptions opti
   return std::move(out.ids);
 }
 
+void Tokenizer::encode_to(std::string_view text, EncodeOptions options,
+                          std::vector<TokenId>& ids) const {
+  Encoding out;
+  out.ids = std::move(ids);
+  out.ids.clear();
+  encode_into(text, options, out, false);
+  ids = std::move(out.ids);
+}
+
 Encoding Tokenizer::encode_with_offsets(std::string_view text, EncodeOptions options) const {
   Encoding out;
   encode_into(text, options, out, true);
@@ -101,57 +112,75 @@ Encoding Tokenizer::encode_with_offsets(std::string_view text, EncodeOptions opt
 void Tokenizer::encode_into(std::string_view text, EncodeOptions options, Encoding& out,
                             bool with_spans) const {
   std::string changed;
-  if (const auto bad = find_invalid_utf8(text)) {
+  if (!simdjson::validate_utf8(text.data(), text.size())) {
     if (options.invalid_utf8 == InvalidUtf8::refuse) {
-      fail(ErrorCode::invalid_argument,
-           fmt::format("text to encode is not valid UTF-8 at byte {}", *bad));
+      fail(ErrorCode::invalid_argument, fmt::format("text to encode is not valid UTF-8 at byte {}",
+                                                    find_invalid_utf8(text).value_or(0)));
     }
     text = changed = repair_utf8(text);
   }
   if (normalize_nfc_) text = changed = to_nfc(text);
-  const auto surround = [&](const std::vector<TokenId>& ids, std::size_t at) {
-    if (!options.add_special_tokens) return;
-    out.ids.insert(out.ids.end(), ids.begin(), ids.end());
-    if (with_spans) out.spans.resize(out.ids.size(), {at, at});
+  // English has about four bytes a token; other text makes the vector grow once.
+  IdSink ids(out.ids, text.size() / 4 + before_.size() + after_.size() + 32);
+  std::vector<TokenSpan>* spans = with_spans ? &out.spans : nullptr;
+  const auto add = [&](TokenId id, TokenSpan span) {
+    ids.push(id);
+    if (with_spans) spans->push_back(span);
   };
-  out.ids.reserve(text.size() / 4 + before_.size() + after_.size());
-  surround(before_, 0);
-  BpeScratch scratch;
+  if (options.add_special_tokens) {
+    for (const TokenId id : before_) add(id, {0, 0});
+  }
+  const BpeScratchPool::Lease scratch(scratch_);
   for (const TextPart& part : added_.split(text, options.parsing)) {
     if (part.id < 0) {
-      encode_part(text, part, scratch, out, with_spans);
-      continue;
+      encode_part(text, part, *scratch, ids, spans);
+    } else {
+      add(part.id, {part.begin, part.end});
     }
-    out.ids.push_back(part.id);
-    if (with_spans) out.spans.push_back({part.begin, part.end});
   }
-  surround(after_, text.size());
+  if (options.add_special_tokens) {
+    for (const TokenId id : after_) add(id, {text.size(), text.size()});
+  }
+  ids.finish();
 }
 
-void Tokenizer::encode_part(std::string_view text, TextPart part, BpeScratch& scratch,
-                            Encoding& out, bool with_spans) const {
-  std::size_t at = part.begin;
+void Tokenizer::encode_part(std::string_view text, TextPart part, BpeScratch& scratch, IdSink& out,
+                            std::vector<TokenSpan>* spans) const {
+  constexpr std::size_t kBatch = 128;
+  std::array<const char*, kBatch> ends;
+  std::array<std::size_t, kBatch> id_ends;
+  const char* const text_end = text.data() + text.size();
+  const char* begin = text.data() + part.begin;
   PieceCursor pieces(split_, text.substr(part.begin, part.end - part.begin));
   while (!pieces.done()) {
-    const std::string_view piece = pieces.next();
-    const std::size_t first = out.ids.size();
-    const bool lost = bpe_.encode(piece, scratch, out.ids);
-    if (with_spans) add_spans(text, {at, at + piece.size()}, first, lost, out);
-    at += piece.size();
+    const std::span<const char* const> found(ends.data(), pieces.next_ends(ends));
+    std::size_t first = out.size();
+    bpe_.encode({begin, found, text_end}, scratch, out, id_ends);
+    for (std::size_t i = 0; spans != nullptr && i < found.size(); ++i) {
+      const TokenSpan piece{static_cast<std::size_t>(begin - text.data()),
+                            static_cast<std::size_t>(found[i] - text.data())};
+      add_spans(text, piece, {out.data() + first, id_ends[i] - first}, *spans);
+      first = id_ends[i];
+      begin = found[i];
+    }
+    begin = found.back();
   }
 }
 
-void Tokenizer::add_spans(std::string_view text, TokenSpan piece, std::size_t first, bool lost,
-                          Encoding& out) const {
+void Tokenizer::add_spans(std::string_view text, TokenSpan piece, std::span<const TokenId> ids,
+                          std::vector<TokenSpan>& out) const {
+  const std::string_view bytes_of_piece = text.substr(piece.begin, piece.end - piece.begin);
+  const bool lost = bpe_.loses(bytes_of_piece);
+  if (ids.size() == 1 && !lost) return out.push_back(piece);
   std::vector<std::size_t> written;
-  if (lost) written = written_bytes(text.substr(piece.begin, piece.end - piece.begin));
+  if (lost) written = written_bytes(bytes_of_piece);
   std::size_t at = 0;
-  for (std::size_t i = first; i < out.ids.size(); ++i) {
-    const std::string_view bytes = tokens_[static_cast<std::size_t>(out.ids[i])];
+  for (const TokenId id : ids) {
+    const std::string_view bytes = tokens_[static_cast<std::size_t>(id)];
     const std::size_t end = at + (lost ? written_size(bytes) : bytes.size());
     const std::size_t from = lost ? written[at] : at;
     const std::size_t to = lost ? written[end - 1] + 1 : end;
-    out.spans.push_back(whole_characters(text, piece.begin + from, piece.begin + to));
+    out.push_back(whole_characters(text, piece.begin + from, piece.begin + to));
     at = end;
   }
 }

@@ -15,6 +15,7 @@
 
 #include "text/added_tokens.h"
 #include "text/bpe.h"
+#include "text/bpe_scratch_pool.h"
 #include "text/tokenizer_data.h"
 
 namespace linnet {
@@ -52,6 +53,8 @@ class Tokenizer {
   Tokenizer& operator=(const Tokenizer&) = delete;
 
   std::vector<TokenId> encode(std::string_view text, EncodeOptions options = {}) const;
+  // Replaces the content of `ids`, whose memory is used again.
+  void encode_to(std::string_view text, EncodeOptions options, std::vector<TokenId>& ids) const;
   // Where the tokenizer normalizes (NFC), spans count in the normalized text.
   Encoding encode_with_offsets(std::string_view text, EncodeOptions options = {}) const;
 
@@ -79,11 +82,12 @@ class Tokenizer {
   TokenKind token_kind(TokenId id) const { return kinds_[checked(id)]; }
   void encode_into(std::string_view text, EncodeOptions options, Encoding& out,
                    bool with_spans) const;
-  void encode_part(std::string_view text, TextPart part, BpeScratch& scratch, Encoding& out,
-                   bool with_spans) const;
-  // Spans of the ids from `first` on, which came from one piece of the text.
-  void add_spans(std::string_view text, TokenSpan piece, std::size_t first, bool lost,
-                 Encoding& out) const;
+  // `spans` may be null.
+  void encode_part(std::string_view text, TextPart part, BpeScratch& scratch, IdSink& out,
+                   std::vector<TokenSpan>* spans) const;
+  // Spans of ids that came from one piece of the text.
+  void add_spans(std::string_view text, TokenSpan piece, std::span<const TokenId> ids,
+                 std::vector<TokenSpan>& out) const;
 
   std::string name_;
   SplitRule split_;
@@ -94,6 +98,7 @@ class Tokenizer {
   std::vector<std::string> tokens_;  // index = id; added tokens with their content
   std::vector<TokenKind> kinds_;
   AddedTokens added_;
+  mutable BpeScratchPool scratch_;
 };
 
 std::shared_ptr<const Tokenizer> load_tokenizer_json(const std::filesystem::path& path);

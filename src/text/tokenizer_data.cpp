@@ -71,6 +71,10 @@ void check_tokenizer_data(const TokenizerData& data) {
     fail(ErrorCode::corrupt_file, fmt::format("{}: {} tokens, at most {} are possible", data.name,
                                               data.vocab.size(), kMaxTokenId + 1));
   }
+  if (data.merges.size() > kMaxMerges) {
+    fail(ErrorCode::corrupt_file, fmt::format("{}: {} merges, at most {} are possible", data.name,
+                                              data.merges.size(), kMaxMerges));
+  }
   const auto check_id = [&](TokenId id, std::size_t size, std::string_view what) {
     if (id >= 0 && static_cast<std::size_t>(id) < size) return;
     fail(ErrorCode::corrupt_file, fmt::format("{}: {} has id {}, expected 0 to {}", data.name, what,

@@ -13,6 +13,8 @@ using TokenId = std::int32_t;
 
 // A bound for ids from files: the largest vocabularies known are about a quarter of it.
 inline constexpr TokenId kMaxTokenId = (1 << 21) - 1;
+// A bound for merges from files: Llama 3 has a seventh part.
+inline constexpr std::size_t kMaxMerges = (1 << 21) - 1;
 // A bound for the text of one added token; looking for them costs at most this per byte of text.
 inline constexpr std::size_t kMaxAddedTokenBytes = 1024;
 
