@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "model/config_fields.h"
@@ -43,15 +44,27 @@ void read_sizes(const ConfigFields& fields, ModelConfig& config) {
   }
 }
 
+// transformers has several names for one function; gelu_tanh is the approximation by tanh.
 Activation read_activation(const ConfigFields& fields) {
+  constexpr std::pair<std::string_view, Activation> kNames[] = {
+      {"silu", Activation::silu},
+      {"swish", Activation::silu},
+      {"relu", Activation::relu},
+      {"gelu", Activation::gelu},
+      {"gelu_python", Activation::gelu},
+      {"gelu_new", Activation::gelu_tanh},
+      {"gelu_fast", Activation::gelu_tanh},
+      {"gelu_accurate", Activation::gelu_tanh},
+      {"gelu_pytorch_tanh", Activation::gelu_tanh},
+  };
   const std::string name = fields.text("hidden_act", "silu");
-  if (name == "silu" || name == "swish") return Activation::silu;
-  if (name == "gelu") return Activation::gelu;
-  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::gelu_tanh;
-  if (name == "relu") return Activation::relu;
+  std::string known;
+  for (const auto& [other, activation] : kNames) {
+    if (other == name) return activation;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", other);
+  }
   fail(ErrorCode::unsupported,
-       fmt::format("{}: activation \"{}\" is none of silu, gelu, gelu_new, gelu_pytorch_tanh, relu",
-                   fields.label("hidden_act"), name));
+       fmt::format("{}: activation \"{}\" is none of {}", fields.label("hidden_act"), name, known));
 }
 
 // SmolLM3 rotates where no_rope_layers has a 1; without the list, in all layers but every
@@ -142,10 +155,11 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& name,
   config.mlp_bias = fields.flag("mlp_bias", false);
   // Absent, transformers' class default counts: SmolLM3 ties head and embedding, Llama does not.
   config.tied_head = fields.flag("tie_word_embeddings", config.model_type == "smollm3");
-  config.rope = read_rope(fields, config.head_dim);
+  read_rope(fields, config);
   config.layer_has_rope = read_rope_layers(fields, config);
   config.layer_window = read_windows(fields, config);
   read_token_ids(fields, config);
+  read_unknown_keys(fields, config);
   return config;
 }
 

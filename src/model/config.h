@@ -13,10 +13,22 @@
 
 namespace linnet {
 
+// The rotation. Numbers that the type does not use keep their defaults.
 struct RopeConfig {
-  std::string type = "default";
+  std::string type = "default";  // or linear, dynamic, llama3, yarn, longrope
   double theta = 0;
-  Json parameters;  // the object the config gave: factor, original_max_position_embeddings, ...
+  double factor = 1;                    // absent: the ratio of the lengths (yarn, longrope)
+  std::int64_t original_positions = 0;  // that the model was first trained with
+  double attention_factor = 0;          // on cos and sin; 0: by the type's formula
+  double beta_fast = 32;                // yarn
+  double beta_slow = 1;
+  double mscale = 0;
+  double mscale_all_dim = 0;
+  bool truncate = true;
+  double low_freq_factor = 0;  // llama3
+  double high_freq_factor = 0;
+  std::vector<double> short_factor;  // longrope: [head_dim / 2]
+  std::vector<double> long_factor;
 };
 
 struct ModelConfig {
@@ -53,9 +65,13 @@ struct ModelConfig {
   std::int32_t pad = -1;
   float initializer_range = 0.02f;  // standard deviation of new weights
 
+  std::vector<std::string> unknown_keys;  // of the file; they change nothing here
+  std::vector<std::string> notes;         // where the file disagrees with itself, a sentence each
+
   // `name` is the file's, for messages. A `task_head` takes the place of the architecture's own.
-  // Errors: invalid_argument naming the field; unsupported naming the architecture, activation or
-  // rope type. Unknown keys are ignored.
+  // Errors: invalid_argument naming the field; unsupported naming the architecture, activation,
+  // rope type or a key whose value asks for something that Linnet does not compute. Other unknown
+  // keys are collected.
   static ModelConfig from_json(const Json& config, const std::string& name,
                                std::optional<TaskHead> task_head = {});
 };

@@ -38,6 +38,20 @@ double ConfigFields::positive(std::string_view key) const {
   return value;
 }
 
+double ConfigFields::positive_or(std::string_view key, double fallback) const {
+  return find(key) != nullptr ? positive(key) : fallback;
+}
+
+double ConfigFields::number_or(std::string_view key, double fallback) const {
+  const Json* value = find(key);
+  if (value == nullptr) return fallback;
+  const double number = value->as_double(label(key));
+  if (!(number >= -1e18 && number <= 1e18)) {
+    fail(ErrorCode::invalid_argument, fmt::format("{}: {} is too large", label(key), number));
+  }
+  return number;
+}
+
 float ConfigFields::fraction(std::string_view key, float fallback) const {
   const Json* value = find(key);
   if (value == nullptr) return fallback;

@@ -66,8 +66,9 @@ std::vector<std::string> labels_by_id(const ConfigFields& fields, const Json& ma
   std::vector<std::string> labels(members.size());
   std::vector<bool> seen(members.size(), false);
   for (const auto& [key, name] : members) {
-    const bool digits = !key.empty() && key.size() <= 7 &&
-                        std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool digits =
+        !key.empty() && key.size() <= 7 &&
+        std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
     const std::size_t id = digits ? std::stoul(key) : members.size();
     if (id >= members.size() || seen[id]) {
       fail(ErrorCode::invalid_argument,

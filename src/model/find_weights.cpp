@@ -98,8 +98,7 @@ std::string WeightFinder::shape_fault(const std::string& name, const WeightSlot&
 }
 
 void WeightFinder::refuse(const LoadReport& report) const {
-  std::string message =
-      fmt::format("{}: the tensors do not fit this config:", files_.config_file);
+  std::string message = fmt::format("{}: the tensors do not fit this config:", files_.config_file);
   append_list(message, "missing", missing_);
   append_list(message, "of another shape", misshapen_);
   append_list(message, "in the file that the model does not have", report.unexpected);

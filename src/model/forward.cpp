@@ -94,8 +94,8 @@ class ForwardCall {
       }
       for (std::size_t i = 0; i < count; ++i) own_caches_.push_back(model_.make_cache());
     } else if (request_.caches.size() != count) {
-      fail(ErrorCode::invalid_argument, fmt::format("{} caches for {} sequences",
-                                                    request_.caches.size(), count));
+      fail(ErrorCode::invalid_argument,
+           fmt::format("{} caches for {} sequences", request_.caches.size(), count));
     }
     const std::span<KvCache> caches =
         request_.caches.empty() ? std::span<KvCache>(own_caches_) : request_.caches;
@@ -151,8 +151,7 @@ class ForwardCall {
     if (found == ids.end()) return;
     const std::int64_t plane = found - ids.begin(), hidden = config_.hidden;
     for (std::size_t i = 0; i < ragged_.source_rows.size(); ++i) {
-      const std::int64_t row =
-          plane * input_.batch * input_.length + ragged_.source_rows[i];
+      const std::int64_t row = plane * input_.batch * input_.length + ragged_.source_rows[i];
       std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i) * hidden, hidden,
                   outputs_.hidden_states.begin() + row * hidden);
     }

@@ -6,7 +6,7 @@
 
 namespace linnet {
 
-// Error{unsupported} naming a rope type that is not built, invalid_argument for wrong parameters.
+// Error{invalid_argument} for parameters that give frequencies without sense.
 RopeTable make_rope_table(const ModelConfig& config);
 
 }  // namespace linnet

@@ -55,10 +55,22 @@ struct WeightSlot {
 
 // Rotary embedding (Su et al., "RoFormer"): head halves (i, i + head_dim/2) turn by
 // position * inverse_frequency[i]; cos and sin are multiplied by attention_factor.
+// Some rotations depend on how long a sequence is. The length counts per sequence, never per batch,
+// and stays as it was first (KvCache::rope_length), since keys are stored rotated. Sequences beyond
+// `limit` positions use long_inverse_frequency where given (longrope), else a base that grows with
+// their length ("dynamic NTK": theta * (factor * length / limit - factor + 1)^(d / (d - 2))).
 struct RopeTable {
   std::vector<double> inverse_frequency;  // [head_dim / 2]
   double attention_factor = 1.0;
+  std::int64_t limit = 0;                      // 0: the same for every length
+  std::vector<double> long_inverse_frequency;  // [head_dim / 2], or empty
+  double theta = 0;
+  double factor = 1;
 };
+// theta^(-2 i / head_dim), [head_dim / 2].
+std::vector<double> plain_frequencies(double theta, std::int64_t head_dim);
+// The table of sequences of `length` positions; it no longer depends on a length.
+RopeTable rope_table_for(const RopeTable& table, std::int64_t length);
 // cos and sin of every pair at `position`, [head_dim / 2] each: angles in f64, rounded once to f32.
 void rotation(const RopeTable& table, std::int64_t position, float* cosine, float* sine);
 // Turns one head: out[i] and out[i + half] from x[i] and x[i + half].

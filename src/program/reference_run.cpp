@@ -71,11 +71,17 @@ ReferenceRun::ReferenceRun(const Program& program, const std::vector<Tensor>& we
       values_(program.values.size()) {
   places_.reserve(static_cast<std::size_t>(batch.rows()));
   for (const SequenceRows& sequence : batch.sequences) {
+    std::int64_t length = sequence.cache->rope_length();
+    if (length == 0 && sequence.rows > 0) {
+      const auto first = batch.positions.begin() + static_cast<std::ptrdiff_t>(places_.size());
+      length = *std::max_element(first, first + sequence.rows) + std::int64_t{1};
+    }
+    rope_lengths_.push_back(length);
     for (std::int64_t i = 0; i < sequence.rows; ++i) {
       const std::int64_t index = sequence.cache->length() + i;
       sequence.cache->column(index) =
           batch.columns.empty() ? static_cast<std::int32_t>(index) : batch.columns[places_.size()];
-      places_.push_back({sequence.cache, index});
+      places_.push_back({sequence.cache, index, rope_lengths_.size() - 1});
     }
   }
 }
@@ -188,13 +194,19 @@ void ReferenceRun::linear(const Step& step) {
 
 void ReferenceRun::rope(const Step& step) {
   const RopeTable& table = program_.ropes[static_cast<std::size_t>(step.rope)];
+  std::vector<RopeTable> by_sequence;
+  for (const std::int64_t length : rope_lengths_) {
+    if (table.limit > 0) by_sequence.push_back(rope_table_for(table, length));
+  }
   const float* x = value(step.inputs[0]).data();
   float* out = value(step.output).data();
   const std::int64_t half = step.head_dim / 2;
   pool_.parallel_for(batch_.rows(), 16, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> cosine(static_cast<std::size_t>(half)), sine(static_cast<std::size_t>(half));
     for (std::int64_t row = begin; row < end; ++row) {
-      rotation(table, batch_.positions[static_cast<std::size_t>(row)], cosine.data(), sine.data());
+      const auto index = static_cast<std::size_t>(row);
+      rotation(by_sequence.empty() ? table : by_sequence[places_[index].sequence],
+               batch_.positions[index], cosine.data(), sine.data());
       for (std::int64_t head = 0; head < step.heads; ++head) {
         const std::int64_t offset = (row * step.heads + head) * step.head_dim;
         rotate_head(x + offset, cosine.data(), sine.data(), half, out + offset);

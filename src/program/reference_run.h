@@ -17,6 +17,8 @@ class ReferenceRun {
   void execute(const Step& step);
   // [rows, width] of a value that was computed and not released.
   std::span<float> value(ValueId id);
+  // The length that rotations take each sequence to have, in the order of the batch.
+  std::span<const std::int64_t> rope_lengths() const { return rope_lengths_; }
   // The value's memory may be used for others.
   void release(ValueId id);
 
@@ -25,6 +27,7 @@ class ReferenceRun {
   struct RowPlace {
     KvCache* cache = nullptr;
     std::int64_t index = 0;
+    std::size_t sequence = 0;
   };
 
   std::int64_t row_count(ValueId id) const;
@@ -52,8 +55,9 @@ class ReferenceRun {
   ThreadPool& pool_;
   const Batch& batch_;
   const RunOptions& options_;
-  std::vector<RowPlace> places_;  // [rows]
-  std::vector<Buffer> values_;    // by value id
+  std::vector<RowPlace> places_;            // [rows]
+  std::vector<std::int64_t> rope_lengths_;  // [sequences]
+  std::vector<Buffer> values_;              // by value id
   std::vector<Buffer> free_;
 };
 

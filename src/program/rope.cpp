@@ -1,6 +1,33 @@
+#include <cmath>
+
 #include "program/program.h"
 
 namespace linnet {
+
+std::vector<double> plain_frequencies(double theta, std::int64_t head_dim) {
+  std::vector<double> frequencies;
+  for (std::int64_t i = 0; i < head_dim / 2; ++i) {
+    const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(head_dim);
+    frequencies.push_back(1.0 / std::pow(theta, exponent));
+  }
+  return frequencies;
+}
+
+RopeTable rope_table_for(const RopeTable& table, std::int64_t length) {
+  RopeTable resolved{table.inverse_frequency, table.attention_factor};
+  if (table.limit == 0 || length <= table.limit) return resolved;
+  if (!table.long_inverse_frequency.empty()) {
+    resolved.inverse_frequency = table.long_inverse_frequency;
+    return resolved;
+  }
+  const auto head_dim = static_cast<std::int64_t>(table.inverse_frequency.size()) * 2;
+  const auto dim = static_cast<double>(head_dim);
+  const double ratio = static_cast<double>(length) / static_cast<double>(table.limit);
+  const double growth = table.factor * ratio - (table.factor - 1);
+  resolved.inverse_frequency =
+      plain_frequencies(table.theta * std::pow(growth, dim / (dim - 2)), head_dim);
+  return resolved;
+}
 
 void rotation(const RopeTable& table, std::int64_t position, float* cosine, float* sine) {
   for (std::size_t i = 0; i < table.inverse_frequency.size(); ++i) {

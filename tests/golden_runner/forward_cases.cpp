@@ -31,6 +31,7 @@ std::shared_ptr<const Model> open_model(const fs::path& path, const std::string&
   return model;
 }
 
+// The config of a case; a second one that must give the same is named beside it.
 std::string config_of(const Json& head, const Json& test_case) {
   if (const Json* own = test_case.find("config")) return own->as_string("config");
   if (const Json* model = head.find("model")) {
@@ -42,10 +43,8 @@ std::string config_of(const Json& head, const Json& test_case) {
 // What one case computes, laid out like the golden arrays: padding stays 0.
 class ForwardRun {
  public:
-  ForwardRun(const CaseContext& context, fs::path path)
-      : context_(context),
-        path_(std::move(path)),
-        model_(open_model(path_, config_of(context.head, context.test_case))) {
+  ForwardRun(const CaseContext& context, fs::path path, const std::string& config)
+      : context_(context), path_(std::move(path)), model_(open_model(path_, config)) {
     read_inputs();
     std::int64_t first = 0;
     for (const std::int64_t columns : chunks()) {
@@ -54,7 +53,19 @@ class ForwardRun {
     }
   }
 
+  // A factor on cos and sin that the case gives as a number.
+  void compare_attention_factor() {
+    const Json* expected = context_.test_case.find("attention_factor");
+    if (expected == nullptr) return;
+    read_frequencies();
+    const auto wanted = static_cast<float>(expected->as_double());
+    const auto fault = difference(results_["attention_factor"], {&wanted, 1}, {1e-6, 1e-6});
+    const std::string name = context_.name() + "/attention_factor";
+    fault ? context_.report.fail(name, *fault) : context_.report.pass(name);
+  }
+
   void compare_all() {
+    compare_attention_factor();
     for (const auto& [field, entry] : context_.test_case.at("expected").as_object()) {
       const std::string name = context_.name() + "/" + field;
       if (field.starts_with("logits_all_")) continue;  // lower precision, for information only
@@ -196,8 +207,17 @@ class ForwardRun {
     }
   }
 
+  // Of a sequence as long as the input.
+  void read_frequencies() {
+    const linnet::RopeTable& table = model_->program().ropes.at(0);
+    const auto used = linnet::rope_table_for(table, length_);
+    results_["inv_freq"] = {used.inverse_frequency.begin(), used.inverse_frequency.end()};
+    results_["attention_factor"] = {static_cast<float>(used.attention_factor)};
+  }
+
   const std::vector<float>* result(const std::string& field) {
     if (field == "cache_keys" || field == "cache_values") read_cache(field);
+    if (field == "inv_freq") read_frequencies();
     if (field.starts_with("weight.")) results_[field] = weight_rows(field.substr(7));
     const auto found = results_.find(field);
     return found != results_.end() ? &found->second : nullptr;
@@ -255,7 +275,7 @@ class ForwardRun {
 // Input that must be refused, whatever the words.
 void run_error_case(const CaseContext& context) {
   try {
-    ForwardRun run(context, context.folder);
+    ForwardRun run(context, context.folder, config_of(context.head, context.test_case));
   } catch (const linnet::Error& error) {
     if (error.code() == linnet::ErrorCode::invalid_argument) {
       return context.report.pass(context.name());
@@ -275,8 +295,11 @@ bool run_forward_case(const CaseContext& context) {
     const fs::path path = kind == "gguf-forward"
                               ? context.folder / context.test_case.at("file").as_string("file")
                               : context.folder;
-    ForwardRun run(context, path);
+    ForwardRun run(context, path, config_of(context.head, context.test_case));
     run.compare_all();
+    if (const Json* other = context.test_case.find("config_v4")) {
+      ForwardRun(context, path, other->as_string("config_v4")).compare_all();
+    }
   } catch (const linnet::Error& error) {
     if (error.code() != linnet::ErrorCode::unsupported) throw;
     context.report.skip(context.name(), error.what());

@@ -113,6 +113,45 @@ TEST_CASE("what would change the result and is not known is refused by name") {
       {"wavelet"}));
 }
 
+TEST_CASE("unknown keys are listed; those that ask for another computation are refused") {
+  CHECK(ModelConfig::from_json(small_config(), "c").unknown_keys ==
+        std::vector<std::string>{"an_unknown_key"});
+  const auto parse = [](std::string_view text) { return Json::parse(text, "t"); };
+  for (const auto& [key, value] : {std::pair{"partial_rotary_factor", "0.5"},
+                                   {"final_logit_softcapping", "30.0"},
+                                   {"num_experts", "8"},
+                                   {"use_qk_norm", "true"},
+                                   {"logits_scaling", "16"},
+                                   {"attention_multiplier", "0.5"},
+                                   {"embedding_multiplier", "\"x\""}}) {
+    CHECK(mentions(fault_of(with(key, parse(value)), ErrorCode::unsupported), {"c.json", key}));
+    CHECK_NOTHROW(ModelConfig::from_json(with(key, Json()), "c"));
+  }
+  for (const auto& [key, value] : {std::pair{"partial_rotary_factor", "1.0"},
+                                   {"use_qk_norm", "false"},
+                                   {"num_experts", "0"},
+                                   {"torch_dtype", "\"bfloat16\""}}) {
+    CHECK(ModelConfig::from_json(with(key, parse(value)), "c").unknown_keys.size() == 1);
+  }
+}
+
+TEST_CASE("transformers' names of the activations") {
+  for (const auto& [name, activation] : {std::pair{"silu", Activation::silu},
+                                         {"gelu", Activation::gelu},
+                                         {"gelu_new", Activation::gelu_tanh},
+                                         {"gelu_fast", Activation::gelu_tanh},
+                                         {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                         {"relu", Activation::relu}}) {
+    CHECK(ModelConfig::from_json(with("hidden_act", name), "c").activation == activation);
+  }
+}
+
+TEST_CASE("the family comes from the architecture when model_type is missing") {
+  const ModelConfig config = ModelConfig::from_json(with("model_type", Json()), "c");
+  CHECK(config.layer_has_rope == std::vector<bool>{true, true, true, false, true});
+  CHECK(config.tied_head);
+}
+
 TEST_CASE("a config that cannot be is refused by field") {
   const auto check = [](std::string_view key, Json value) {
     const std::string fault = fault_of(with(key, std::move(value)), ErrorCode::invalid_argument);

@@ -102,9 +102,9 @@ TEST_CASE("labels come from id2label, label2id, num_labels or the load options")
   CHECK(labels("label2id", R"({"b": 1, "a": 0, "c": 2})") == Names{"a", "b", "c"});
   CHECK(labels("num_labels", "3") == Names{"LABEL_0", "LABEL_1", "LABEL_2"});
   CHECK(labels("", "") == Names{"LABEL_0", "LABEL_1"});
-  for (const char* bad : {R"({"0": "a", "2": "b"})", R"({"00": "a", "0": "b"})", R"({"x": "a"})",
-                          R"({"-1": "a"})", R"({"18446744073709551616": "a"})", R"({"0": 1})",
-                          R"(["a"])"}) {
+  for (const char* bad :
+       {R"({"0": "a", "2": "b"})", R"({"00": "a", "0": "b"})", R"({"x": "a"})", R"({"-1": "a"})",
+        R"({"18446744073709551616": "a"})", R"({"0": 1})", R"(["a"])"}) {
     CHECK_THROWS_AS(labels("id2label", bad), Error);
   }
   CHECK_THROWS_AS(labels("label2id", R"({"a": 0, "b": 0})"), Error);
