@@ -116,6 +116,14 @@ TokenId required(const std::optional<TokenId>& id, std::string_view field,
 
 }  // namespace
 
+std::vector<std::string_view> gguf_pre_names(SplitRule split, bool ignore_merges) {
+  std::vector<std::string_view> names;
+  for (const PreRule& rule : kPreRules) {
+    if (rule.split == split && rule.ignore_merges == ignore_merges) names.push_back(rule.pre);
+  }
+  return names;
+}
+
 TokenizerData tokenizer_data_from_gguf(const GgufVocabulary& source) {
   TokenizerData data;
   data.name = source.name;

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/tokenizer_data.h"
@@ -27,5 +28,8 @@ struct GgufVocabulary {
 
 // Errors: unsupported (model, pre), corrupt_file (everything else).
 TokenizerData tokenizer_data_from_gguf(const GgufVocabulary& source);
+
+// The names in tokenizer.ggml.pre that stand for this behaviour; none when no name does.
+std::vector<std::string_view> gguf_pre_names(SplitRule split, bool ignore_merges);
 
 }  // namespace linnet

@@ -140,6 +140,15 @@ void read_decoder(const JsonField& root) {
 
 }  // namespace
 
+std::string_view split_expression(SplitRule split) {
+  // GPT-2's own is built into ByteLevel.
+  if (split == SplitRule::gpt2) return {};
+  for (const KnownExpression& known : kExpressions) {
+    if (known.split == split) return known.expression;
+  }
+  return {};
+}
+
 void read_tokenizer_parts(const JsonField& root, TokenizerData& data) {
   read_normalizer(root, data);
   read_pre_tokenizer(root, data);
