@@ -29,6 +29,13 @@ const GgufTensorType* find_gguf_tensor_type(std::uint32_t id) {
   return nullptr;
 }
 
+std::optional<std::uint32_t> gguf_tensor_type_id(DType dtype) {
+  for (const GgufTensorType& type : kTypes) {
+    if (type.dtype == dtype) return type.id;
+  }
+  return std::nullopt;
+}
+
 std::string_view gguf_type_name(DType dtype) {
   for (const GgufTensorType& type : kTypes) {
     if (type.dtype == dtype) return type.name;

@@ -21,4 +21,7 @@ struct GgufTensorType {
 // nullptr for a number that no version of the format has given away.
 const GgufTensorType* find_gguf_tensor_type(std::uint32_t id);
 
+// The number of a type; nothing for types that GGUF files cannot hold.
+std::optional<std::uint32_t> gguf_tensor_type_id(DType dtype);
+
 }  // namespace linnet

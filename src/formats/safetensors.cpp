@@ -244,38 +244,4 @@ Tensor SafetensorsFile::tensor(std::string_view name) const {
   return Tensor::aligned(info.dtype, info.shape, data_[found->second], owner_);
 }
 
-void write_safetensors(const std::filesystem::path& path,
-                       const std::vector<std::pair<std::string, Tensor>>& tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  Json header = Json::object();
-  if (!metadata.empty()) {
-    Json texts = Json::object();
-    for (const auto& [key, text] : metadata) texts.set(key, text);
-    header.set("__metadata__", std::move(texts));
-  }
-  std::uint64_t size = 0;
-  for (const auto& [name, tensor] : tensors) {
-    if (name == "__metadata__" || header.find(name) != nullptr) {
-      fail(ErrorCode::invalid_argument,
-           fmt::format("{}: cannot write a second tensor {}", path.string(), json_quote(name)));
-    }
-    Json entry = Json::object();
-    entry.set("dtype", safetensors_dtype_name(tensor.dtype()));
-    Json shape = Json::array();
-    for (const std::int64_t axis : tensor.shape()) shape.push_back(axis);
-    entry.set("shape", std::move(shape));
-    const std::uint64_t end = size + tensor.bytes().size();
-    entry.set("data_offsets", Json::Array{Json(size), Json(end)});
-    header.set(name, std::move(entry));
-    size = end;
-  }
-  std::string content = header.dump();
-  content.resize((content.size() + 7) / 8 * 8, ' ');
-  const std::uint64_t length = content.size();
-  content.insert(0, reinterpret_cast<const char*>(&length), sizeof(length));
-  content.reserve(content.size() + size);
-  for (const auto& [name, tensor] : tensors) content += as_text(tensor.bytes());
-  write_file_atomically(path, as_bytes(content));
-}
-
 }  // namespace linnet

@@ -50,7 +50,8 @@ class SafetensorsFile {
 // The format's name of a type ("BF16"); Error{unsupported} for blocks, which it does not know.
 std::string_view safetensors_dtype_name(DType dtype);
 
-// Writes the tensors in the given order, complete or not at all.
+// One file of tensors that are in memory already, complete or not at all. For models, see
+// safetensors_writer.h.
 void write_safetensors(const std::filesystem::path& path,
                        const std::vector<std::pair<std::string, Tensor>>& tensors,
                        const std::map<std::string, std::string>& metadata = {});
