@@ -1,6 +1,7 @@
 // The configuration of a GGUF file in the spelling of config.json.
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <limits>
 
 #include "base/error.h"
@@ -33,6 +34,13 @@ const Architecture& architecture_of(const GgufFile& file) {
                    file.name(), json_quote(name)));
 }
 
+// 1e-6 for the f32 next to it, as a config.json would have it, and not 9.99999997e-07.
+double shortest(const GgufValue& value) {
+  const double number = value.as_double();
+  if (value.type() != GgufType::f32) return number;
+  return std::strtod(fmt::format("{}", static_cast<float>(number)).c_str(), nullptr);
+}
+
 // The keys that start with the architecture's name.
 class ArchitectureKeys {
  public:
@@ -50,7 +58,7 @@ class ArchitectureKeys {
   }
   double number(std::string_view key, double otherwise) const {
     const GgufValue* value = find(key);
-    return value == nullptr ? otherwise : value->as_double();
+    return value == nullptr ? otherwise : shortest(*value);
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "formats/gguf.h"
 #include "formats/weights.h"
 #include "text/tokenizer_data.h"
+#include "text/tokenizer_gguf.h"
 
 namespace linnet {
 
@@ -20,7 +21,8 @@ Json gguf_generation_config(const GgufFile& file);
 // The texts of the special tokens and whether they are added; null without a tokenizer.
 Json gguf_tokenizer_config(const GgufFile& file);
 std::optional<std::string> gguf_chat_template(const GgufFile& file);
-// Error{not_found} when the file has no tokenizer.
+// As the file has it, unchecked. Error{not_found} when the file has no tokenizer.
+GgufVocabulary gguf_vocabulary(const GgufFile& file);
 TokenizerData gguf_tokenizer(const GgufFile& file);
 
 // Q and K come with their rows in half-split order, whatever the type; the rest as views.

@@ -52,7 +52,7 @@ std::vector<int> types_of(const GgufFile& file) {
 
 }  // namespace
 
-TokenizerData gguf_tokenizer(const GgufFile& file) {
+GgufVocabulary gguf_vocabulary(const GgufFile& file) {
   if (file.find(kTokens) == nullptr) {
     fail(ErrorCode::not_found,
          fmt::format("{}: the file holds no tokenizer ({} is missing)", file.name(), kTokens));
@@ -69,7 +69,11 @@ TokenizerData gguf_tokenizer(const GgufFile& file) {
   vocabulary.pad = id_of(file, "tokenizer.ggml.padding_token_id");
   vocabulary.add_bos = flag_of(file, "tokenizer.ggml.add_bos_token");
   vocabulary.add_eos = flag_of(file, "tokenizer.ggml.add_eos_token");
-  return tokenizer_data_from_gguf(vocabulary);
+  return vocabulary;
+}
+
+TokenizerData gguf_tokenizer(const GgufFile& file) {
+  return tokenizer_data_from_gguf(gguf_vocabulary(file));
 }
 
 Json gguf_tokenizer_config(const GgufFile& file) {

@@ -1,12 +1,11 @@
 #include <fmt/core.h>
 
-#include <cstring>
 #include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
-#include "base/memory_account.h"
 #include "formats/gguf_model.h"
+#include "formats/gguf_rows.h"
 
 namespace linnet {
 namespace {
@@ -68,30 +67,6 @@ std::string translate(std::string_view name, const Direction& way) {
   return fmt::format("{}{}.{}{}", way.layer_to, layer, stem, kind);
 }
 
-// llama.cpp rotates neighbouring rows, Hugging Face row i with row i + half: row 2 * i + s of a
-// head of the file is row s * half + i of ours. Whole rows move, so their type does not matter.
-Tensor half_split_rows(const Tensor& tensor, std::int64_t heads, const std::string& what) {
-  const std::int64_t rows = tensor.rank() == 0 ? 0 : tensor.dim(0);
-  if (rows == 0 || tensor.rank() > 2 || rows % heads != 0 || rows / heads % 2 != 0) {
-    fail(ErrorCode::corrupt_file,
-         fmt::format("{}: its rows must be an even number for each of the {} heads", what, heads));
-  }
-  if (tensor.rank() == 1 && !dtype_info(tensor.dtype()).plain()) {
-    fail(ErrorCode::unsupported, fmt::format("{}: a bias in blocks cannot be reordered", what));
-  }
-  const std::size_t row_bytes = tensor.bytes().size() / static_cast<std::size_t>(rows);
-  const std::int64_t head_dim = rows / heads;
-  auto moved = std::make_shared<Buffer>(tensor.bytes().size(), MemoryAccount::weights());
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t in_head = row % head_dim;
-    const std::int64_t target = row - in_head + in_head % 2 * (head_dim / 2) + in_head / 2;
-    std::memcpy(moved->data() + static_cast<std::size_t>(target) * row_bytes,
-                tensor.bytes().data() + static_cast<std::size_t>(row) * row_bytes, row_bytes);
-  }
-  const Bytes bytes(moved->data(), moved->size());
-  return Tensor(tensor.dtype(), tensor.shape(), bytes, std::move(moved));
-}
-
 class GgufWeights final : public Weights {
  public:
   explicit GgufWeights(std::shared_ptr<const GgufFile> file) : file_(std::move(file)) {
@@ -118,10 +93,10 @@ class GgufWeights final : public Weights {
     }
     const Tensor tensor = file_->tensor(file_->tensors()[found->second].name);
     if (name.find(".self_attn.q_proj.") != std::string_view::npos) {
-      return half_split_rows(tensor, heads_, describe(name));
+      return reorder_head_rows(tensor, heads_, RowOrder::half_split, describe(name));
     }
     if (name.find(".self_attn.k_proj.") != std::string_view::npos) {
-      return half_split_rows(tensor, kv_heads_, describe(name));
+      return reorder_head_rows(tensor, kv_heads_, RowOrder::half_split, describe(name));
     }
     return tensor;
   }

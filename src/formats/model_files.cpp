@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "formats/gguf_model.h"
 #include "formats/presence.h"
+#include "text/tokenizer_json.h"
 
 namespace fs = std::filesystem;
 
@@ -70,13 +71,14 @@ ModelFiles open_folder(const fs::path& folder, const OpenOptions& options) {
   files.special_tokens_map = parse_optional(folder / "special_tokens_map.json");
   files.chat_template = folder_template(folder, files.tokenizer_config);
   files.weights = open_safetensors_weights(folder, options.access, files.notes);
-  files.make_tokenizer = [path = folder / "tokenizer.json"] {
+  files.read_tokenizer = [path = folder / "tokenizer.json"] {
     if (!is_there(path)) {
       fail(ErrorCode::not_found,
            fmt::format("{}: the tokenizer is missing; download it from the model's repository",
                        path.string()));
     }
-    return load_tokenizer_json(path);
+    const auto file = FileMap::open(path);
+    return tokenizer_data_from_json(as_text(file->bytes()), path.string());
   };
   return files;
 }
@@ -92,9 +94,8 @@ ModelFiles open_gguf(const fs::path& path, FileAccess access) {
   files.tokenizer_config = gguf_tokenizer_config(*file);
   files.chat_template = gguf_chat_template(*file);
   files.weights = gguf_weights(file);
-  files.make_tokenizer = [file] {
-    return std::make_shared<const Tokenizer>(gguf_tokenizer(*file));
-  };
+  files.read_tokenizer = [file] { return gguf_tokenizer(*file); };
+  files.gguf = file;
   return files;
 }
 
@@ -157,7 +158,11 @@ std::string ModelFiles::describe(std::string_view name) const {
   return weights->describe(name);
 }
 
-std::shared_ptr<const Tokenizer> ModelFiles::load_tokenizer() const { return make_tokenizer(); }
+TokenizerData ModelFiles::load_tokenizer_data() const { return read_tokenizer(); }
+
+std::shared_ptr<const Tokenizer> ModelFiles::load_tokenizer() const {
+  return std::make_shared<const Tokenizer>(read_tokenizer());
+}
 
 ModelFiles open_model_files(const fs::path& path, const OpenOptions& options) {
   if (!is_there(path)) {

@@ -13,6 +13,7 @@
 
 #include "base/file_map.h"
 #include "base/json.h"
+#include "formats/gguf.h"
 #include "formats/weights.h"
 #include "text/tokenizer.h"
 
@@ -40,7 +41,11 @@ struct ModelFiles {
   // Made anew by each call. Error{not_found} when there is none.
   std::shared_ptr<const Tokenizer> load_tokenizer() const;
 
-  std::function<std::shared_ptr<const Tokenizer>()> make_tokenizer;
+  // What the tokenizer is made of, read anew. Error{not_found} when there is none.
+  TokenizerData load_tokenizer_data() const;
+
+  std::function<TokenizerData()> read_tokenizer;
+  std::shared_ptr<const GgufFile> gguf;  // the file itself; null for a folder
 };
 
 struct OpenOptions {
