@@ -1,0 +1,31 @@
+// The attention of all rows of a batch over their caches.
+#pragma once
+
+#include <cstdint>
+
+#include "base/memory_account.h"
+#include "base/thread_pool.h"
+#include "kernels/kernels.h"
+#include "native/lowered.h"
+#include "native/sequence_rows.h"
+
+namespace linnet {
+
+// First rows and distances between rows, in floats.
+struct AttentionRows {
+  const float* query = nullptr;  // [heads, head_dim]
+  const float* key = nullptr;    // [kv_heads, head_dim]
+  const float* value = nullptr;
+  float* out = nullptr;  // [heads, head_dim]
+  std::int64_t query_stride = 0;
+  std::int64_t key_stride = 0;
+  std::int64_t value_stride = 0;
+  std::int64_t out_stride = 0;
+};
+
+// Appends keys and values (rotated as the step says) to the caches, then attends. `partials` grows
+// as needed.
+void attend_rows(const Kernels& kernels, const NativeStep& step, const AttentionRows& io,
+                 const PlacedRows& rows, ThreadPool& pool, Buffer& partials);
+
+}  // namespace linnet

@@ -1,0 +1,159 @@
+#include "native/native_lane.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "native/replay.h"
+
+namespace linnet {
+namespace {
+
+constexpr std::int64_t kHalfStrip = kStripOutputs / 2;
+
+// The rows of all weights of a plan, one weight after the other; of a gate in turns of sixteen.
+std::vector<std::int64_t> strip_order(const MatrixPlan& plan, const Program& program) {
+  std::int64_t total = 0;
+  for (const WeightId id : plan.weights) {
+    total += program.weights[static_cast<std::size_t>(id)].shape[0];
+  }
+  std::vector<std::int64_t> order;
+  if (!plan.is_gate) {
+    for (std::int64_t row = 0; row < total; ++row) order.push_back(row);
+    return order;
+  }
+  const std::int64_t half = total / 2;
+  for (std::int64_t first = 0; first < half; first += kHalfStrip) {
+    for (const std::int64_t base : {std::int64_t{0}, half}) {
+      for (std::int64_t i = 0; i < kHalfStrip; ++i) {
+        order.push_back(first + i < half ? base + first + i : -1);
+      }
+    }
+  }
+  return order;
+}
+
+// Which weight a row of the joined matrix belongs to, and where there.
+class JoinedRows {
+ public:
+  JoinedRows(const MatrixPlan& plan, const std::vector<Tensor>& weights) {
+    for (const WeightId id : plan.weights) parts_.push_back(&weights[static_cast<std::size_t>(id)]);
+  }
+  void read(std::int64_t row, float* out) const {
+    for (const Tensor* part : parts_) {
+      if (row < part->dim(0)) return part->decode_row(row, out);
+      row -= part->dim(0);
+    }
+    LINNET_CHECK(false, "a row behind the last weight");
+  }
+
+ private:
+  std::vector<const Tensor*> parts_;
+};
+
+std::vector<float> joined_bias(const MatrixPlan& plan, const Program& program,
+                               const std::vector<Tensor>& weights) {
+  std::vector<float> joined;
+  bool has_bias = false;
+  for (std::size_t i = 0; i < plan.weights.size(); ++i) {
+    std::vector<float> part(
+        static_cast<std::size_t>(program.weights[static_cast<std::size_t>(plan.weights[i])].shape[0]));
+    if (plan.biases[i] != kNone) {
+      part = weights[static_cast<std::size_t>(plan.biases[i])].to_floats();
+      has_bias = true;
+    }
+    joined.insert(joined.end(), part.begin(), part.end());
+  }
+  return has_bias ? joined : std::vector<float>();
+}
+
+}  // namespace
+
+NativeLane::NativeLane(std::shared_ptr<const Program> program, std::vector<Tensor> weights,
+                       std::shared_ptr<ThreadPool> pool, const NativeOptions& options)
+    : program_(std::move(program)),
+      pool_(std::move(pool)),
+      kernels_(options.kernels ? options.kernels : &choose_kernels()),
+      vectors_(program_->weights.size()) {
+  LINNET_CHECK(weights.size() == program_->weights.size());
+  LoweringResult result = lower(*program_);
+  if (!result.reason.empty()) {
+    fail(ErrorCode::unsupported, "the native lane cannot run this model: " + result.reason);
+  }
+  lowered_ = std::move(result.program);
+  for (const NativeStep& step : lowered_.steps) {
+    if (!step.norm) continue;
+    const auto id = static_cast<std::size_t>(step.norm->weight);
+    vectors_[id] = weights[id].to_floats();
+  }
+  for (const MatrixPlan& plan : lowered_.matrices) {
+    // What gives the program's output is the head; it is as sensitive as the embedding.
+    const bool is_head = &plan == &lowered_.matrices.back() || plan.is_table;
+    matrices_.push_back(pack(plan, is_head ? options.head : options.weights, weights));
+  }
+  if (lowered_.table != kNone && lowered_.table_matrix == kNone) {
+    table_ = weights[static_cast<std::size_t>(lowered_.table)];
+  }
+}
+
+NativeLane::~NativeLane() = default;
+
+NativeLane::Matrix NativeLane::pack(const MatrixPlan& plan, PackedFormat format,
+                                    const std::vector<Tensor>& weights) {
+  Matrix matrix;
+  const std::vector<std::int64_t> order = strip_order(plan, *program_);
+  const JoinedRows rows(plan, weights);
+  matrix.packed = PackedMatrix::pack(
+      format, order, plan.inputs,
+      [&](std::int64_t row, float* out) { rows.read(row, out); }, *pool_);
+  const std::vector<float> bias = joined_bias(plan, *program_, weights);
+  if (!bias.empty()) {
+    matrix.bias.resize(static_cast<std::size_t>(matrix.packed.shape().outputs));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (order[i] >= 0) matrix.bias[i] = bias[static_cast<std::size_t>(order[i])];
+    }
+  }
+  std::int64_t total = 0;
+  for (const std::int64_t row : order) total += row >= 0;
+  matrix.outputs = plan.is_gate ? total / 2 : total;
+  return matrix;
+}
+
+KvCache NativeLane::make_cache() const {
+  std::int64_t floats = 0;
+  for (const NativeStep& step : lowered_.steps) {
+    if (step.op == NativeOp::attention) floats += step.kv_heads * block_floats(step.head_dim);
+  }
+  return KvCache::of_blocks(floats * static_cast<std::int64_t>(sizeof(float)));
+}
+
+void NativeLane::embed(std::int32_t id, float* out) const {
+  if (lowered_.table_matrix == kNone) return table_.decode_row(id, out);
+  matrices_[static_cast<std::size_t>(lowered_.table_matrix)].packed.decode_output(
+      id, program_->hidden, out);
+}
+
+std::vector<float> NativeLane::run(const Batch& batch, const RunOptions& options) const {
+  check_batch(batch, *program_);
+  if (!batch.head_mask.empty() || options.on_value || options.on_attention) {
+    fail(ErrorCode::unsupported,
+         "head masks, hidden states and attentions are the reference lane's: use --lane reference");
+  }
+  if (batch.rows() == 0) return {};
+  for (const SequenceRows& sequence : batch.sequences) sequence.cache->reserve(sequence.rows);
+  std::unique_ptr<Workspace> workspace;
+  {
+    const std::lock_guard lock(stock_mutex_);
+    if (!stock_.empty()) {
+      workspace = std::move(stock_.back());
+      stock_.pop_back();
+    }
+  }
+  if (!workspace) workspace = std::make_unique<Workspace>();
+  std::vector<float> output = replay(*this, batch, options, *workspace);
+  for (const SequenceRows& sequence : batch.sequences) sequence.cache->commit(sequence.rows);
+  const std::lock_guard lock(stock_mutex_);
+  stock_.push_back(std::move(workspace));
+  return output;
+}
+
+}  // namespace linnet

@@ -1,0 +1,72 @@
+// One lowered program with its packed weights. Const and thread-safe: what a run needs beside the
+// caches comes from a stock of workspaces.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/packed_matrix.h"
+#include "native/lowered.h"
+#include "program/lane.h"
+#include "tensor/tensor.h"
+
+namespace linnet {
+
+struct NativeOptions {
+  PackedFormat weights = PackedFormat::f32;  // of all matrices but the head and the embedding
+  PackedFormat head = PackedFormat::f32;
+  const Kernels* kernels = nullptr;  // null: choose_kernels()
+};
+
+struct Workspace;
+
+class NativeLane : public Lane {
+ public:
+  // `weights` in the order of program.weights; they are read row by row and not kept, but for the
+  // table of an embedding that is no head. Errors: unsupported with the step and the reason when the
+  // program cannot be lowered; out_of_memory; what choose_kernels throws.
+  NativeLane(std::shared_ptr<const Program> program, std::vector<Tensor> weights,
+             std::shared_ptr<ThreadPool> pool, const NativeOptions& options = {});
+  ~NativeLane() override;
+
+  std::string_view name() const override { return "native"; }
+  KvCache make_cache() const override;
+  // Error{unsupported} for a head mask and for callbacks on values: the reference lane has those.
+  std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const override;
+
+  const Program& program() const override { return *program_; }
+  ThreadPool& pool() const override { return *pool_; }
+  const LoweredProgram& lowered() const { return lowered_; }
+  const Kernels& kernels() const { return *kernels_; }
+
+  struct Matrix {
+    PackedMatrix packed;
+    std::vector<float> bias;   // [outputs] in the order of the strips, or empty
+    std::int64_t outputs = 0;  // of the result
+  };
+  const std::vector<Matrix>& matrices() const { return matrices_; }
+  const std::vector<float>& vector(WeightId id) const {
+    return vectors_[static_cast<std::size_t>(id)];
+  }
+  // Row `id` of the embedding's table, [hidden].
+  void embed(std::int32_t id, float* out) const;
+
+ private:
+  Matrix pack(const MatrixPlan& plan, PackedFormat format, const std::vector<Tensor>& weights);
+
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<ThreadPool> pool_;
+  const Kernels* kernels_;
+  LoweredProgram lowered_;
+  std::vector<Matrix> matrices_;
+  std::vector<std::vector<float>> vectors_;  // norm weights, by WeightId
+  Tensor table_;                             // of the embedding, when no matrix holds it
+  mutable std::mutex stock_mutex_;
+  mutable std::vector<std::unique_ptr<Workspace>> stock_;
+};
+
+}  // namespace linnet

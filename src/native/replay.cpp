@@ -1,0 +1,239 @@
+#include "native/replay.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "kernels/tile_rows.h"
+#include "native/attention.h"
+#include "native/sequence_rows.h"
+
+namespace linnet {
+namespace {
+
+// Bytes of packed weights per piece of a linear: enough to be one stream, few enough to share out.
+constexpr std::int64_t kPieceBytes = 64 << 10;
+constexpr std::int64_t kRowsPerPiece = 8;
+
+void grow(Buffer& buffer, std::int64_t bytes) {
+  if (static_cast<std::int64_t>(buffer.size()) >= bytes) return;
+  buffer = Buffer();
+  buffer = Buffer(static_cast<std::uint64_t>(bytes), MemoryAccount::scratch());
+}
+
+// Memory of one thread, as large as the largest request.
+std::byte* thread_scratch(std::int64_t bytes) {
+  thread_local std::vector<std::byte> memory;
+  if (static_cast<std::int64_t>(memory.size()) < bytes) memory.resize(static_cast<std::size_t>(bytes));
+  return memory.data();
+}
+
+class Replay {
+ public:
+  Replay(const NativeLane& lane, const Batch& batch, const RunOptions& options,
+         Workspace& workspace)
+      : lane_(lane), batch_(batch), options_(options), workspace_(workspace),
+        rows_(lane.program(), batch) {
+    const LoweredProgram& lowered = lane.lowered();
+    workspace.slots.resize(lowered.slots.size());
+    for (std::size_t i = 0; i < lowered.slots.size(); ++i) {
+      const SlotPlan& slot = lowered.slots[i];
+      grow(workspace.slots[i], row_count(slot.rows) * slot.width * 4);
+    }
+  }
+
+  std::vector<float> run() {
+    for (const NativeStep& step : lane_.lowered().steps) {
+      if (options_.cancel && options_.cancel->load(std::memory_order_relaxed)) {
+        fail(ErrorCode::cancelled, "cancelled");
+      }
+      execute(step);
+    }
+    rows_.keep_rope_lengths();
+    const Place& output = lane_.lowered().output;
+    std::vector<float> out;
+    out.reserve(static_cast<std::size_t>(rows_of(output) * output.width));
+    for (std::int64_t row = 0; row < rows_of(output); ++row) {
+      const float* from = at(output, row);
+      out.insert(out.end(), from, from + output.width);
+    }
+    return out;
+  }
+
+ private:
+  std::int64_t row_count(RowCount rows) const {
+    return rows == RowCount::all ? batch_.rows() : static_cast<std::int64_t>(batch_.selected.size());
+  }
+  const NativeBuffer& buffer(const Place& place) const {
+    return lane_.lowered().buffers[static_cast<std::size_t>(place.buffer)];
+  }
+  std::int64_t rows_of(const Place& place) const { return row_count(buffer(place).rows); }
+  float* at(const Place& place, std::int64_t row) {
+    const NativeBuffer& of = buffer(place);
+    float* base = workspace_.slots[static_cast<std::size_t>(of.slot)].as<float>().data();
+    return base + row * of.width + place.offset;
+  }
+
+  void execute(const NativeStep& step) {
+    switch (step.op) {
+      case NativeOp::embed:
+        return embed(step);
+      case NativeOp::linear:
+        return linear(step);
+      case NativeOp::attention:
+        return attention(step);
+      case NativeOp::rms_norm:
+        for (std::int64_t row = 0; row < rows_of(step.output); ++row) {
+          lane_.kernels().rms_norm(at(step.input, row), lane_.vector(step.norm->weight).data(),
+                                   step.norm->epsilon, step.output.width, at(step.output, row));
+        }
+        return;
+      case NativeOp::add:
+      case NativeOp::gated_activation:
+        return elementwise(step);
+      case NativeOp::select_rows:
+        for (std::size_t i = 0; i < batch_.selected.size(); ++i) {
+          const float* from = at(step.input, batch_.selected[i]);
+          std::copy_n(from, step.output.width, at(step.output, static_cast<std::int64_t>(i)));
+        }
+        return;
+    }
+  }
+
+  void embed(const NativeStep& step) {
+    const std::int64_t width = step.output.width;
+    lane_.pool().parallel_for(batch_.rows(), 4, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        float* out = at(step.output, row);
+        if (batch_.embeddings.empty()) {
+          lane_.embed(batch_.tokens[static_cast<std::size_t>(row)], out);
+        } else {
+          std::copy_n(batch_.embeddings.data() + row * width, width, out);
+        }
+      }
+    });
+  }
+
+  void elementwise(const NativeStep& step) {
+    for (std::int64_t row = 0; row < rows_of(step.output); ++row) {
+      const float* a = at(step.input, row);
+      const float* b = at(step.second, row);
+      float* out = at(step.output, row);
+      if (step.op == NativeOp::gated_activation) {
+        gated_activation(step.activation, a, b, out, step.output.width);
+      } else {
+        for (std::int64_t i = 0; i < step.output.width; ++i) out[i] = a[i] + b[i];
+      }
+    }
+  }
+
+  void linear(const NativeStep& step) {
+    const NativeLane::Matrix& matrix = lane_.matrices()[static_cast<std::size_t>(step.matrix)];
+    const PackedShape& shape = matrix.packed.shape();
+    LinearTask task;
+    task.x = tile(step, shape);
+    if (task.x.rows == 0) return;
+    task.strips = matrix.packed.strips();
+    task.strip_bytes = shape.strip_bytes();
+    task.inputs = shape.inputs;
+    task.bias = matrix.bias.empty() ? nullptr : matrix.bias.data();
+    task.out = at(step.output, 0);
+    task.out_stride = buffer(step.output).width;
+    task.outputs = matrix.outputs;
+    task.epilogue = step.epilogue;
+    task.activation = step.activation;
+    const auto kernel = kernel_of(shape.format);
+    const std::int64_t grain = std::max<std::int64_t>(1, kPieceBytes / task.strip_bytes);
+    lane_.pool().parallel_for(shape.strips(), grain, [&](std::int64_t begin, std::int64_t end) {
+      LinearTask piece = task;
+      piece.first_strip = begin;
+      piece.end_strip = end;
+      piece.scratch = thread_scratch(kStripOutputs * shape.inputs);
+      kernel(piece);
+    });
+  }
+
+  auto kernel_of(PackedFormat format) const -> void (*)(const LinearTask&) {
+    switch (format) {
+      case PackedFormat::bf16:
+        return lane_.kernels().linear_bf16;
+      case PackedFormat::i8:
+        return lane_.kernels().linear_i8;
+      case PackedFormat::n4:
+        return lane_.kernels().linear_n4;
+      case PackedFormat::f32:
+        break;
+    }
+    return lane_.kernels().linear_f32;
+  }
+
+  // The input's rows, normed and quantized as the matrix wants them, in the kernel's order.
+  TiledRows tile(const NativeStep& step, const PackedShape& shape) {
+    const std::int64_t rows = rows_of(step.input);
+    const std::int64_t units = is_integer(shape.format) ? shape.inputs / 4 : shape.inputs;
+    grow(workspace_.units, rows * units * 4);
+    workspace_.scales.resize(static_cast<std::size_t>(rows));
+    workspace_.sums.resize(static_cast<std::size_t>(rows));
+    const auto work = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) tile_one(step, shape, row, rows, units);
+    };
+    if (rows < kRowsPerPiece) {
+      work(0, rows);
+    } else {
+      lane_.pool().parallel_for(rows, kRowsPerPiece, work);
+    }
+    return {workspace_.units.data(), workspace_.scales.data(), workspace_.sums.data(), rows};
+  }
+
+  void tile_one(const NativeStep& step, const PackedShape& shape, std::int64_t row,
+                std::int64_t rows, std::int64_t units) {
+    const Kernels& kernels = lane_.kernels();
+    const std::int64_t width = step.input.width;
+    std::byte* scratch = thread_scratch(width * 4 + shape.inputs);
+    const float* x = at(step.input, row);
+    if (step.norm) {
+      auto* normed = reinterpret_cast<float*>(scratch);
+      kernels.rms_norm(x, lane_.vector(step.norm->weight).data(), step.norm->epsilon, width,
+                       normed);
+      x = normed;
+    }
+    const void* source = x;
+    if (is_integer(shape.format)) {
+      auto* codes = reinterpret_cast<std::int8_t*>(scratch + width * 4);
+      const auto index = static_cast<std::size_t>(row);
+      kernels.quantize(x, width, shape.inputs, codes, &workspace_.scales[index],
+                       &workspace_.sums[index]);
+      source = codes;
+    }
+    tile_row(source, row, rows, units, kernels.tile_rows, workspace_.units.data());
+  }
+
+  void attention(const NativeStep& step) {
+    if (batch_.rows() == 0) return;
+    AttentionRows io;
+    io.query = at(step.query, 0);
+    io.query_stride = buffer(step.query).width;
+    io.key = at(step.key, 0);
+    io.key_stride = buffer(step.key).width;
+    io.value = at(step.value, 0);
+    io.value_stride = buffer(step.value).width;
+    io.out = at(step.output, 0);
+    io.out_stride = buffer(step.output).width;
+    attend_rows(lane_.kernels(), step, io, rows_, lane_.pool(), workspace_.partials);
+  }
+
+  const NativeLane& lane_;
+  const Batch& batch_;
+  const RunOptions& options_;
+  Workspace& workspace_;
+  PlacedRows rows_;
+};
+
+}  // namespace
+
+std::vector<float> replay(const NativeLane& lane, const Batch& batch, const RunOptions& options,
+                          Workspace& workspace) {
+  return Replay(lane, batch, options, workspace).run();
+}
+
+}  // namespace linnet

@@ -1,0 +1,205 @@
+// The native lane against the reference lane, and against itself: the same bits for every cutting,
+// company, number of threads and instruction set.
+#include "native/native_lane.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "program/random_program.h"
+#include "program/reference_lane.h"
+
+using namespace linnet;
+using namespace linnet::testing;
+
+namespace {
+
+std::vector<std::int32_t> some_tokens(std::uint64_t seed, std::size_t count) {
+  RandomStream stream(seed);
+  std::vector<std::int32_t> tokens(count);
+  for (auto& token : tokens) token = static_cast<std::int32_t>(stream.next_uniform() * kVocab);
+  return tokens;
+}
+
+// Runs one sequence from where its cache stands and returns the logits of every new row.
+std::vector<float> run_all(const Lane& lane, KvCache& cache, std::span<const std::int32_t> tokens) {
+  std::vector<std::int32_t> positions(tokens.size()), selected(tokens.size());
+  std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(cache.length()));
+  std::iota(selected.begin(), selected.end(), 0);
+  const SequenceRows rows[] = {{&cache, static_cast<std::int64_t>(tokens.size())}};
+  Batch batch;
+  batch.tokens = tokens, batch.positions = positions, batch.sequences = rows,
+  batch.selected = selected;
+  return lane.run(batch);
+}
+
+std::vector<float> run_alone(const Lane& lane, std::span<const std::int32_t> tokens) {
+  KvCache cache = lane.make_cache();
+  return run_all(lane, cache, tokens);
+}
+
+std::unique_ptr<NativeLane> native(PackedFormat format, int threads = 1,
+                                   const Kernels* kernels = nullptr,
+                                   const RandomProgram& program = RandomProgram()) {
+  NativeOptions options;
+  options.weights = options.head = format;
+  options.kernels = kernels;
+  return std::make_unique<NativeLane>(program.program(), program.weights(),
+                                      std::make_shared<ThreadPool>(threads), options);
+}
+
+constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::i8,
+                                     PackedFormat::n4};
+
+std::vector<std::int32_t> best_tokens(const std::vector<float>& logits) {
+  std::vector<std::int32_t> best;
+  for (auto row = logits.begin(); row != logits.end(); row += kVocab) {
+    best.push_back(static_cast<std::int32_t>(std::max_element(row, row + kVocab) - row));
+  }
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("f32: the reference lane's tokens, its logits to rounding") {
+  for (const auto& [first, second, window] :
+       {std::tuple{true, false, 0}, {false, true, 0}, {true, true, 5}, {false, false, 64}}) {
+    const RandomProgram program(first, second, window);
+    const auto tokens = some_tokens(1, 150);
+    const auto expected = run_alone(program.lane(), tokens);
+    const auto got = run_alone(*native(PackedFormat::f32, 1, nullptr, program), tokens);
+    REQUIRE(got.size() == expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      CHECK(std::fabs(got[i] - expected[i]) <= 1e-4 + 1e-4 * std::fabs(expected[i]));
+    }
+    CHECK(best_tokens(got) == best_tokens(expected));
+  }
+}
+
+TEST_CASE("other formats stay near the reference") {
+  const auto tokens = some_tokens(2, 40);
+  const auto expected = run_alone(RandomProgram().lane(), tokens);
+  double power = 0;
+  for (const float value : expected) power += static_cast<double>(value) * value;
+  for (const auto& [format, most] : {std::pair{PackedFormat::bf16, 0.01},
+                                     {PackedFormat::i8, 0.04},
+                                     {PackedFormat::n4, 0.25}}) {
+    CAPTURE(packed_format_name(format));
+    const auto got = run_alone(*native(format), tokens);
+    double error = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      error += static_cast<double>(got[i] - expected[i]) * (got[i] - expected[i]);
+    }
+    CHECK(std::sqrt(error / power) < most);
+    CHECK(error > 0);
+  }
+}
+
+TEST_CASE("the same bits for any cutting of the sequence") {
+  const auto tokens = some_tokens(3, 150);
+  for (const PackedFormat format : kFormats) {
+    CAPTURE(packed_format_name(format));
+    const auto lane = native(format, 2);
+    const auto whole = run_alone(*lane, tokens);
+    for (const std::size_t piece : {1u, 7u, 64u, 149u}) {
+      KvCache cache = lane->make_cache();
+      std::vector<float> joined;
+      for (std::size_t at = 0; at < tokens.size(); at += piece) {
+        const auto part = std::span(tokens).subspan(at, std::min(piece, tokens.size() - at));
+        const auto logits = run_all(*lane, cache, part);
+        joined.insert(joined.end(), logits.begin(), logits.end());
+      }
+      CHECK_MESSAGE(joined == whole, "pieces of " << piece);
+    }
+  }
+}
+
+TEST_CASE("the same bits for any number of threads and on every instruction set") {
+  const auto tokens = some_tokens(4, 70);
+  for (const PackedFormat format : kFormats) {
+    CAPTURE(packed_format_name(format));
+    const auto expected = run_alone(*native(format, 1, all_kernels().back()), tokens);
+    for (const int threads : {1, 2, 3, 5}) {
+      for (const Kernels* kernels : all_kernels()) {
+        if (!kernels->is_supported()) continue;
+        CAPTURE(kernels->name);
+        CHECK(run_alone(*native(format, threads, kernels), tokens) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("the same bits alone and among other sequences") {
+  for (const PackedFormat format : kFormats) {
+    CAPTURE(packed_format_name(format));
+    const auto lane = native(format, 2);
+    std::vector<std::vector<std::int32_t>> prompts;
+    std::vector<std::int32_t> tokens, positions, selected;
+    std::vector<KvCache> caches;
+    for (std::size_t i = 0; i < 32; ++i) {
+      prompts.push_back(some_tokens(10 + i, 1 + i % 9));
+      for (std::size_t j = 0; j < prompts[i].size(); ++j) {
+        selected.push_back(static_cast<std::int32_t>(tokens.size()));
+        tokens.push_back(prompts[i][j]);
+        positions.push_back(static_cast<std::int32_t>(j));
+      }
+      caches.push_back(lane->make_cache());
+    }
+    std::vector<SequenceRows> rows;
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      rows.push_back({&caches[i], static_cast<std::int64_t>(prompts[i].size())});
+    }
+    Batch batch;
+    batch.tokens = tokens, batch.positions = positions, batch.sequences = rows,
+    batch.selected = selected;
+    const std::vector<float> together = lane->run(batch);
+    auto at = together.begin();
+    for (const auto& prompt : prompts) {
+      const auto alone = run_alone(*lane, prompt);
+      CHECK(std::equal(alone.begin(), alone.end(), at));
+      at += static_cast<std::ptrdiff_t>(alone.size());
+    }
+  }
+}
+
+TEST_CASE("long contexts are merged from their segments") {
+  const auto tokens = some_tokens(5, 2200);
+  const auto expected = run_alone(RandomProgram().lane(2), tokens);
+  const auto lane = native(PackedFormat::f32, 2);
+  const auto got = run_alone(*lane, tokens);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    CHECK(std::fabs(got[i] - expected[i]) <= 1e-4 + 1e-4 * std::fabs(expected[i]));
+  }
+}
+
+TEST_CASE("what the native lane lacks is refused; bad ids are named") {
+  const auto lane = native(PackedFormat::f32);
+  const std::vector<std::int32_t> tokens = {1, 2}, positions = {0, 1};
+  KvCache cache = lane->make_cache();
+  const SequenceRows rows[] = {{&cache, 2}};
+  Batch batch;
+  batch.tokens = tokens, batch.positions = positions, batch.sequences = rows;
+  const std::vector<float> mask(2 * kHeads, 1.0f);
+  batch.head_mask = mask;
+  CHECK_THROWS_WITH_AS(lane->run(batch), doctest::Contains("--lane reference"), Error);
+  batch.head_mask = {};
+  const std::vector<std::int32_t> bad = {1, kVocab};
+  batch.tokens = bad;
+  CHECK_THROWS_WITH_AS(lane->run(batch), doctest::Contains("token id 50 in row 1"), Error);
+  CHECK(cache.length() == 0);
+}
+
+TEST_CASE("a program is lowered to few steps, and printed") {
+  const RandomProgram program;
+  const LoweringResult result = lower(*program.program());
+  CHECK(result.reason.empty());
+  // Per layer: qkv, attention, output, gate and up, down.
+  CHECK(result.program.steps.size() == 1 + 2 * 5 + 2);
+  CHECK(result.program.table_matrix != kNone);
+  const std::string text = lowered_text(result.program, *program.program());
+  CHECK(text.find("gated") != std::string::npos);
+  CHECK(text.find("rotated") != std::string::npos);
+}
