@@ -11,8 +11,6 @@
 namespace linnet {
 namespace {
 
-// Names shown of a long list; the rest is counted.
-constexpr std::size_t kNamesShown = 8;
 constexpr std::string_view kEmbedding = "embed_tokens.weight";
 
 // Base models have no prefix, most heads "model.", question answering "transformer."; any other is
@@ -29,8 +27,11 @@ std::string find_prefix(const ModelFiles& files) {
   return found[0].substr(0, found[0].size() - kEmbedding.size());
 }
 
+}  // namespace
+
 void append_list(std::string& message, std::string_view title,
                  const std::vector<std::string>& items) {
+  constexpr std::size_t kNamesShown = 8;
   if (items.empty()) return;
   message += fmt::format("\n  {} {}:", items.size(), title);
   for (std::size_t i = 0; i < std::min(items.size(), kNamesShown); ++i)
@@ -38,8 +39,6 @@ void append_list(std::string& message, std::string_view title,
   if (items.size() > kNamesShown)
     message += fmt::format("\n    and {} more", items.size() - kNamesShown);
 }
-
-}  // namespace
 
 WeightFinder::WeightFinder(const ModelFiles& files, const ModelConfig& config,
                            const Program& program, const LoadOptions& options)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -36,5 +37,9 @@ class WeightFinder {
   std::vector<std::string> missing_, misshapen_;
   std::unordered_set<std::string> used_;
 };
+
+// Adds a title with their number and the first few items, a line each; nothing for none.
+void append_list(std::string& message, std::string_view title,
+                 const std::vector<std::string>& items);
 
 }  // namespace linnet

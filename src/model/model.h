@@ -20,6 +20,7 @@ namespace linnet {
 struct LoadReport {
   std::vector<std::string> unexpected;   // in the file, not in the model (not an error)
   std::vector<std::string> initialized;  // of the task head, absent from the file and made new
+  std::vector<std::string> non_finite;   // tensors that hold NaN or infinities, with the first one
   std::uint64_t file_bytes = 0;          // of the tensors taken
   std::uint64_t memory_bytes = 0;        // of those that had to be decoded; mapped ones cost none
   double seconds = 0;
@@ -38,6 +39,8 @@ struct LoadOptions {
   // initializer_range, biases zero, the same for the same seed. Else they are an error.
   bool initialize_missing_head = false;
   std::uint64_t seed = 0;
+  // Weights that hold NaN or infinities are refused; true: only reported.
+  bool allow_non_finite = false;
   // Called with values from 0 to 1, on the loading thread.
   std::function<void(double)> on_progress;
 };
@@ -45,7 +48,8 @@ struct LoadOptions {
 class Model {
  public:
   // Errors: those of ModelConfig::from_json; corrupt_file with all missing and wrongly shaped
-  // tensors by name; unsupported for an architecture or option that Linnet does not run.
+  // tensors by name, or all that hold NaN or infinities; unsupported for an architecture or option
+  // that Linnet does not run.
   static std::shared_ptr<const Model> load(const ModelFiles& files,
                                            const LoadOptions& options = {});
 

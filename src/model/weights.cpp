@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "model/find_weights.h"
+#include "model/finite.h"
 #include "tensor/functions.h"
 
 namespace linnet {
@@ -46,6 +47,28 @@ Tensor decode_tensor(const Tensor& tensor, ThreadPool& pool) {
     for (std::int64_t row = begin; row < end; ++row) tensor.decode_row(row, out + row * width);
   });
   return decoded;
+}
+
+}  // namespace
+
+namespace {
+
+// Reads all weights once.
+void check_finite(const ModelFiles& files, const WeightFinder& finder, const Program& program,
+                  ThreadPool& pool, const LoadOptions& options, LoadedWeights& loaded) {
+  for (std::size_t i = 0; i < loaded.tensors.size(); ++i) {
+    const NonFinite found = find_non_finite(loaded.tensors[i], pool);
+    if (found.count == 0) continue;
+    loaded.report.non_finite.push_back(
+        fmt::format("{}: {} of {} numbers are not finite, the first is {} at index {}",
+                    files.describe(finder.file_name(program.weights[i])), found.count,
+                    loaded.tensors[i].elements(), found.first_value, found.first));
+  }
+  if (loaded.report.non_finite.empty() || options.allow_non_finite) return;
+  std::string message =
+      fmt::format("{}: broken weights; download the model again:", files.path.string());
+  append_list(message, "tensors that hold NaN or infinities", loaded.report.non_finite);
+  fail(ErrorCode::corrupt_file, message);
 }
 
 }  // namespace
@@ -88,6 +111,7 @@ LoadedWeights load_weights(const ModelFiles& files, const ModelConfig& config,
       decoded_bytes += static_cast<std::uint64_t>(tensor.elements()) * sizeof(float);
     }
   }
+  check_finite(files, finder, program, pool, options, loaded);
   const bool decode_all = decoded_bytes <= options.decode_limit;
   for (Tensor& tensor : loaded.tensors) {
     done_bytes += tensor.bytes().size();
