@@ -1,5 +1,9 @@
 #include "model/model.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
 #include "model/build_program.h"
 #include "model/weights.h"
 
@@ -17,6 +21,16 @@ std::shared_ptr<const Model> Model::load(const ModelFiles& files, const LoadOpti
   model->lane_ = std::make_unique<ReferenceLane>(std::move(program), std::move(weights.tensors),
                                                  std::move(pool));
   return model;
+}
+
+std::vector<float> Model::run(const Batch& batch, const RunOptions& options) const {
+  std::vector<float> output = lane_->run(batch, options);
+  if (!report_.non_finite.empty() &&
+      !std::all_of(output.begin(), output.end(), [](float x) { return std::isfinite(x); })) {
+    fail(ErrorCode::corrupt_file,
+         "the output is not finite, because of the weights: " + report_.non_finite[0]);
+  }
+  return output;
 }
 
 }  // namespace linnet

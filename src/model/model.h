@@ -39,7 +39,8 @@ struct LoadOptions {
   // initializer_range, biases zero, the same for the same seed. Else they are an error.
   bool initialize_missing_head = false;
   std::uint64_t seed = 0;
-  // Weights that hold NaN or infinities are refused; true: only reported.
+  // Weights that hold NaN or infinities are refused; true: only reported, and it is an error when a
+  // run's output is not finite.
   bool allow_non_finite = false;
   // Called with values from 0 to 1, on the loading thread.
   std::function<void(double)> on_progress;
@@ -61,9 +62,7 @@ class Model {
   KvCache make_cache() const { return lane_->make_cache(); }
   // See ReferenceLane::run; what the output rows are, TaskHead tells. For padded rectangles,
   // pooling and hidden states see model/forward.h.
-  std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const {
-    return lane_->run(batch, options);
-  }
+  std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const;
 
  private:
   Model() = default;

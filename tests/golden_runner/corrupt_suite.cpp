@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "engine/logits.h"
 #include "golden_runner/compare.h"
 #include "golden_runner/suite.h"
 #include "model/model.h"
@@ -132,14 +131,12 @@ void generate_and_judge(const CorruptCase& context) {
   const fs::path path = context.folder.parent_path() / context.text("path");
   const auto model = Model::load(linnet::open_model_files(path), options);
   if (model->report().non_finite.size() != 1) return context.fail("the report names no tensor");
-  const std::vector<float> logits = logits_of(*model, context.head.at("good_input"));
-  const auto vocab = static_cast<std::size_t>(model->config().vocab);
   try {
-    linnet::check_logits(std::span(logits).last(vocab));
+    logits_of(*model, context.head.at("good_input"));
   } catch (const linnet::Error&) {
     return;
   }
-  context.fail("logits of broken weights were accepted");
+  context.fail("the output of broken weights was returned");
 }
 
 void run_case(const CorruptCase& context) {

@@ -94,6 +94,13 @@ TEST_CASE("broken weights are refused by name, or reported when they are allowed
   const auto model = folder.load({.allow_non_finite = true});
   REQUIRE(model->report().non_finite.size() == 1);
   CHECK(model->report().non_finite[0].find(folder.tensors[3].first) != std::string::npos);
+  KvCache cache = model->make_cache();
+  const std::int32_t tokens[] = {3}, positions[] = {0}, selected[] = {0};
+  const SequenceRows rows[] = {{&cache, 1}};
+  Batch batch;
+  batch.tokens = tokens, batch.positions = positions, batch.sequences = rows,
+  batch.selected = selected;
+  CHECK_THROWS_WITH_AS(model->run(batch), doctest::Contains("not finite"), Error);
   // A tensor that the model does not use is not looked at.
   folder.make_tensors();
   folder.tensors.emplace_back("extra", Tensor::from_values({1}, std::vector<float>{kNan}));
