@@ -28,8 +28,10 @@ class LineEditor {
 // too, else to standard error. The history must live longer.
 std::unique_ptr<LineEditor> make_terminal_editor(const Terminal& terminal, HistoryFile& history);
 
-// Lines of a file descriptor; no prompt. A line over `limit` bytes is Error{invalid_argument}.
-std::unique_ptr<LineEditor> make_plain_reader(int fd, std::size_t limit = 16u << 20);
+// Lines of a file descriptor; no prompt. A line over `limit` bytes is Error{invalid_argument}
+// naming `name`.
+std::unique_ptr<LineEditor> make_plain_reader(int fd, std::size_t limit = 16u << 20,
+                                              const std::string& name = "standard input");
 
 // Everything up to the end of a descriptor; over `limit` bytes is Error{invalid_argument} naming
 // `name`.

@@ -32,7 +32,8 @@ bool read_more(int fd, const std::string& name, std::string& buffer) {
 
 class PlainReader : public LineEditor {
  public:
-  PlainReader(int fd, std::size_t limit) : fd_(fd), limit_(limit) {}
+  PlainReader(int fd, std::size_t limit, const std::string& name)
+      : fd_(fd), limit_(limit), name_(name) {}
 
   ReadOutcome read(const std::string&, std::string& line) override {
     ++number_;
@@ -42,7 +43,7 @@ class PlainReader : public LineEditor {
       buffer_.erase(0, at_);
       at_ = 0;
       check_limit(searched);
-      if (!read_more(fd_, "standard input", buffer_)) return last_line(line);
+      if (!read_more(fd_, name_, buffer_)) return last_line(line);
       end = buffer_.find('\n', searched);
     }
     check_limit(end - at_);
@@ -68,11 +69,12 @@ class PlainReader : public LineEditor {
   void check_limit(std::size_t bytes) const {
     if (bytes <= limit_) return;
     fail(ErrorCode::invalid_argument,
-         fmt::format("standard input: line {} is longer than {} bytes", number_, limit_));
+         fmt::format("{}: line {} is longer than {} bytes", name_, number_, limit_));
   }
 
   int fd_;
   std::size_t limit_;
+  std::string name_;
   std::size_t number_ = 0;
   std::string buffer_;
   std::size_t at_ = 0;
@@ -80,8 +82,8 @@ class PlainReader : public LineEditor {
 
 }  // namespace
 
-std::unique_ptr<LineEditor> make_plain_reader(int fd, std::size_t limit) {
-  return std::make_unique<PlainReader>(fd, limit);
+std::unique_ptr<LineEditor> make_plain_reader(int fd, std::size_t limit, const std::string& name) {
+  return std::make_unique<PlainReader>(fd, limit, name);
 }
 
 std::string read_all(int fd, const std::string& name, std::size_t limit) {

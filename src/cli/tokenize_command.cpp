@@ -6,6 +6,8 @@
 #include "cli/command.h"
 #include "cli/open_model.h"
 #include "cli/text_input.h"
+#include "cli/token_record.h"
+#include "cli/tokenize_lines.h"
 
 namespace linnet {
 namespace {
@@ -17,6 +19,7 @@ struct TokenizeOptions {
   bool count = false;
   bool no_special = false;
   bool json = false;
+  bool jsonl = false;
 };
 
 // A piece in quotes on one line; a piece that is half a character shows its bytes.
@@ -46,34 +49,19 @@ void print_ids(Output& out, const std::vector<TokenId>& ids) {
   out.write("\n");
 }
 
-Json tokens_json(const Encoding& encoding, const Tokenizer& tokenizer,
-                 const TokenizeOptions& options) {
-  Json ids = Json::array();
-  Json pieces = Json::array();
-  Json spans = Json::array();
-  for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
-    ids.push_back(encoding.ids[i]);
-    pieces.push_back(repair_utf8(tokenizer.token_bytes(encoding.ids[i])));
-    spans.push_back(Json(Json::Array{Json(encoding.spans[i].begin), Json(encoding.spans[i].end)}));
-  }
-  Json json = Json::object();
-  json.set("count", encoding.ids.size());
-  json.set("ids", std::move(ids));
-  if (options.pieces) json.set("pieces", std::move(pieces));
-  if (options.offsets) json.set("offsets", std::move(spans));
-  return json;
-}
-
 int run_tokenize(CommandContext& context, const TokenizeOptions& options) {
-  const std::string text = argument_or_input(options.text, context.terminal(), "the text");
+  std::string text;
+  if (!options.jsonl) text = argument_or_input(options.text, context.terminal(), "the text");
   const ModelFiles files =
       open_model_files(chosen_model(context.globals), open_options(context.globals));
   const auto tokenizer = files.load_tokenizer();
   EncodeOptions encode;
   encode.parsing = options.no_special ? SpecialParsing::none : SpecialParsing::all;
+  const TokenRecordParts parts{!options.count, options.pieces, options.offsets};
+  if (options.jsonl) return tokenize_lines(context, *tokenizer, {options.text, encode, parts});
   const Encoding encoding = tokenizer->encode_with_offsets(text, encode);
   if (options.json) {
-    context.out.line(tokens_json(encoding, *tokenizer, options).dump());
+    context.out.foreign(token_record(encoding, *tokenizer, parts) + "\n");
   } else if (options.count) {
     context.out.line(fmt::format("{}", encoding.ids.size()));
   } else if (options.pieces || options.offsets) {
@@ -94,10 +82,17 @@ Command make_tokenize_command() {
   command.details =
       "The text is the argument or, without one, standard input up to its end (but for one newline "
       "there). With --offsets or --pieces each token has its line: id, first byte, byte behind the "
-      "last, piece, with tabs between. Bytes are counted in the UTF-8 text.";
+      "last, piece, with tabs between. Bytes are counted in the UTF-8 text.\n"
+      "With --jsonl the argument is a file (standard input without one, or for -) with a JSON "
+      "text, "
+      "or an object with the field \"text\", on each line. Each line gives the record that --json "
+      "prints. A line that is not like that gives {\"line\", \"error\"}, and the exit status is 1 "
+      "at the end. Files may be of any length, a line has at most 64 MiB.";
   command.examples = {"linnet tokenize \"Hello world\"", "linnet tokenize --count < README.md",
-                      "linnet tokenize --pieces --offsets \"naïve\""};
-  command.argument = Argument{.name = "TEXT", .help = "the text", .set = to_text(options->text)};
+                      "linnet tokenize --pieces --offsets \"naïve\"",
+                      "linnet tokenize --jsonl rows.jsonl > ids.jsonl"};
+  command.argument = Argument{
+      .name = "TEXT", .help = "the text; with --jsonl a file", .set = to_text(options->text)};
   command.options = {
       {.name = "pieces", .help = "print each token's text", .set = to_flag(options->pieces)},
       {.name = "offsets", .help = "print each token's bytes", .set = to_flag(options->offsets)},
@@ -106,6 +101,9 @@ Command make_tokenize_command() {
        .help = "take control tokens such as <|im_end|> in the text as plain text",
        .set = to_flag(options->no_special)},
       {.name = "json", .help = "print a JSON record", .set = to_flag(options->json)},
+      {.name = "jsonl",
+       .help = "read a JSON text or {\"text\": ...} on each line, print a record for each",
+       .set = to_flag(options->jsonl)},
   };
   command.run = [options](CommandContext& context) { return run_tokenize(context, *options); };
   return command;

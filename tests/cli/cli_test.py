@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 import traceback
 
@@ -350,6 +351,66 @@ def inspect_tells_what_the_files_say():
 # --- text and tokens -----------------------------------------------------------------------------
 
 @test
+def tokenize_takes_json_lines():
+    texts = ["Hello world", "a\nb", "", "<|im_end|>", "naïve 日本語 🙂"]
+    rows = "".join(json.dumps(text if i % 2 else {"id": i, "text": text}) + "\n"
+                   for i, text in enumerate(texts))
+    done = linnet("tokenize", "--jsonl", "--pieces", "--offsets", stdin=rows)
+    check(done.status == 0 and done.err == "", done)
+    # splitlines() would cut at U+2028 and its like.
+    records = [json.loads(line) for line in done.out.split("\n")[:-1]]
+    alone = [json.loads(linnet("tokenize", "--json", "--pieces", "--offsets", "--", text).out)
+             for text in texts]
+    check(records == alone, records)
+    counts = linnet("tokenize", "--jsonl", "--count", "-", stdin=rows).out
+    check(counts == "".join(f'{{"count":{each["count"]}}}\n' for each in alone), counts)
+    plain = linnet("tokenize", "--jsonl", "--no-special", stdin='"<|im_end|>"').out
+    check(json.loads(plain)["count"] > 1, plain)
+
+
+@test
+def bad_json_lines_are_told_and_the_rest_goes_on():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "rows.jsonl"
+        path.write_bytes(b'"a"\r\n\n5\n{"x":1}\n{"text":7}\n{"text"\n"\xff"\n' + b"[" * 500 + b'\n"a"')
+        done = linnet("tokenize", "--jsonl", str(path))
+        records = [json.loads(line) for line in done.out.splitlines()]
+        check(done.status == 1, done)
+        check([each.get("line") for each in records] == [None, 3, 4, 5, 6, 7, 8, None], records)
+        check(records[0] == records[-1] and "error" in records[1], records)
+        check(done.err.count("\n") == 6 and f"{path}: line 3: " in done.err, done)
+        missing = linnet("tokenize", "--jsonl", folder + "/none")
+        check(missing.status == 1 and folder + "/none" in missing.err and missing.out == "", missing)
+
+
+@test
+def json_lines_of_any_number_stream():
+    row = b'"' + b"1" * 1000 + b'"\n'
+
+    def peak(process):
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        return int(re.search(r"VmHWM:\s*(\d+) kB", status).group(1))
+
+    # Freed memory that a sanitizer holds back would look like growth.
+    with subprocess.Popen([PROGRAM, "tokenize", "--jsonl", "--count"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, env=environment(
+                              "/nonexistent", ASAN_OPTIONS="quarantine_size_mb=1")) as running:
+        peaks, records = [], []
+        drain = threading.Thread(target=lambda: records.extend(running.stdout))
+        drain.start()
+        for _ in range(2):
+            for _ in range(10):
+                running.stdin.write(row * 1000)
+            running.stdin.flush()
+            peaks.append(peak(running))
+        running.stdin.close()
+        drain.join(TIMEOUT)
+        check(running.wait(timeout=TIMEOUT) == 0)
+    check(len(records) == 20000 and len(set(records)) == 1, records[:3])
+    check(peaks[1] - peaks[0] < 4096, peaks)
+
+
+@test
 def tokenize_and_back():
     text = "Hello, naïve world 日本語 🙂\n\n  12345\t<|im_end|>"
     ids = linnet("tokenize", text).out
@@ -367,6 +428,7 @@ def tokenize_and_back():
     check(len(linnet("tokenize", "<|im_end|>").out.split()) == 1)
     check(len(linnet("tokenize", "--no-special", "<|im_end|>").out.split()) > 1)
     check(linnet("tokenize", stdin="a\n").out == linnet("tokenize", "a").out)
+    check("ids" not in json.loads(linnet("tokenize", "--json", "--count", text).out))
     done = linnet("detokenize", "99999999")
     check(done.status == 2 and "99999999" in done.err, done)
     done = linnet("detokenize", "1000000")
