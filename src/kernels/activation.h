@@ -6,9 +6,9 @@
 namespace linnet {
 namespace {
 
-// e^x for x clamped to [-87, 88]; NaN stays. x = n ln 2 + r, e^x = 2^n e^r; adding 1.5 * 2^23 rounds
-// to the whole number n, which then stands in the low bits of t. The polynomial is a minimax fit of
-// e^r on |r| <= ln 2 / 2 (the one of exp_f32 in tensor/functions, here with fused steps).
+// e^x for x clamped to [-87, 88]; NaN stays. x = n ln 2 + r, e^x = 2^n e^r; adding 1.5 * 2^23
+// rounds to the whole number n, which then stands in the low bits of t. The polynomial is a minimax
+// fit of e^r on |r| <= ln 2 / 2 (the one of exp_f32 in tensor/functions, here with fused steps).
 template <class L>
 [[gnu::always_inline]] inline typename L::F exponential(typename L::F x) {
   using F = typename L::F;

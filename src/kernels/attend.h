@@ -11,12 +11,145 @@
 namespace linnet {
 namespace {
 
-// G query heads together: each key and value is read once for all of them.
+// Scores and sums over f32 blocks.
 template <class L, int G>
+struct FloatBlocks {
+  using F = typename L::F;
+  explicit FloatBlocks(const AttentionTask& of)
+      : dim(of.dim), width(padded_dim(of.dim)), task(of) {}
+
+  [[gnu::always_inline]] inline void score(const std::byte* block, std::int64_t unit,
+                                           std::int64_t head,
+                                           float (&scores)[G][kBlockPositions]) const {
+    const float* query = task.query + head * dim;
+    const float* key = reinterpret_cast<const float*>(block) + unit * 16 * dim;
+    F sums[G];
+#pragma GCC unroll 4
+    for (int g = 0; g < G; ++g) sums[g] = L::splat(0.0f);
+    for (std::int64_t d = 0; d < dim; ++d) {
+      const F lane = L::load(key + 16 * d);
+#pragma GCC unroll 4
+      for (int g = 0; g < G; ++g) sums[g] = L::fma(L::splat(query[g * dim + d]), lane, sums[g]);
+    }
+#pragma GCC unroll 4
+    for (int g = 0; g < G; ++g) {
+      L::store(scores[g] + 16 * unit, L::mul(sums[g], L::splat(task.scale)));
+    }
+  }
+
+  [[gnu::always_inline]] inline void mix(const std::byte* block, std::int64_t head,
+                                         std::int64_t low, std::int64_t high,
+                                         const float (&scores)[G][kBlockPositions],
+                                         const float (&correction)[G]) const {
+    const float* values = reinterpret_cast<const float*>(block) + kBlockPositions * dim;
+    for (std::int64_t d = 0; d < width; d += 16) {
+      F sums[G];
+#pragma GCC unroll 4
+      for (int g = 0; g < G; ++g) {
+        sums[g] = L::mul(L::load(task.mixed + (head + g) * width + d), L::splat(correction[g]));
+      }
+      for (std::int64_t i = low; i < high; ++i) {
+        const F lane = L::load(values + i * width + d);
+#pragma GCC unroll 4
+        for (int g = 0; g < G; ++g) sums[g] = L::fma(L::splat(scores[g][i]), lane, sums[g]);
+      }
+#pragma GCC unroll 4
+      for (int g = 0; g < G; ++g) L::store(task.mixed + (head + g) * width + d, sums[g]);
+    }
+  }
+
+  std::int64_t dim, width;
+  const AttentionTask& task;
+};
+
+// Over int8 blocks: queries are int8 too, so a score is one exact integer; the probabilities of a
+// block, each times its value's scale, become 16-bit integers whose largest is 32767.
+template <class L, int G>
+struct ByteBlocks {
+  using F = typename L::F;
+  using I = typename L::I;
+  explicit ByteBlocks(const AttentionTask& of)
+      : width(padded_dim(of.dim)), layout(CacheFormat::i8, of.dim), task(of) {}
+
+  [[gnu::always_inline]] inline void score(const std::byte* block, std::int64_t unit,
+                                           std::int64_t head,
+                                           float (&scores)[G][kBlockPositions]) const {
+    const std::byte* keys = block + unit * 16 * width;
+    const auto* codes = reinterpret_cast<const std::byte*>(task.codes + head * width);
+    I sums[G];
+#pragma GCC unroll 4
+    for (int g = 0; g < G; ++g) sums[g] = L::splat_int(-L::kZero * task.code_sum[head + g]);
+    for (std::int64_t d = 0; d < width; d += 4) {
+      const typename L::W lane = L::load_weights(keys + 16 * d);
+#pragma GCC unroll 4
+      for (int g = 0; g < G; ++g) {
+        sums[g] = L::dot(sums[g], lane, L::splat_quad(codes + g * width + d));
+      }
+    }
+    const F scales =
+        L::load(reinterpret_cast<const float*>(block + layout.key_scales()) + 16 * unit);
+#pragma GCC unroll 4
+    for (int g = 0; g < G; ++g) {
+      const F scale = L::splat(task.code_scale[head + g] * task.scale);
+      L::store(scores[g] + 16 * unit, L::mul(L::mul(L::to_float(sums[g]), scales), scale));
+    }
+  }
+
+  [[gnu::always_inline]] inline void mix(const std::byte* block, std::int64_t head,
+                                         std::int64_t low, std::int64_t high,
+                                         const float (&scores)[G][kBlockPositions],
+                                         const float (&correction)[G]) const {
+    const auto* scales = reinterpret_cast<const float*>(block + layout.value_scales());
+    alignas(64) std::int16_t codes[G][kBlockPositions] = {};
+    float step[G];
+    for (int g = 0; g < G; ++g) step[g] = quantize(scores[g], scales, low, high, codes[g]);
+    const std::byte* values = block + layout.values();
+    for (std::int64_t d = 0; d < width; d += 16) {
+      I sums[G];
+#pragma GCC unroll 4
+      for (int g = 0; g < G; ++g) sums[g] = L::splat_int(0);
+      for (std::int64_t pair = low / 2; 2 * pair < high; ++pair) {
+        const typename L::P lane = L::load_pairs(values + pair * 2 * width + 2 * d);
+#pragma GCC unroll 4
+        for (int g = 0; g < G; ++g) sums[g] = L::dot_pairs(sums[g], lane, codes[g] + 2 * pair);
+      }
+#pragma GCC unroll 4
+      for (int g = 0; g < G; ++g) {
+        float* mixed = task.mixed + (head + g) * width + d;
+        const F past = L::mul(L::load(mixed), L::splat(correction[g]));
+        L::store(mixed, L::fma(L::to_float(sums[g]), L::splat(step[g]), past));
+      }
+    }
+  }
+
+  // Probabilities times the values' scales, as multiples of the step that is returned.
+  static float quantize(const float* scores, const float* scales, std::int64_t low,
+                        std::int64_t high, std::int16_t* codes) {
+    alignas(64) float products[kBlockPositions] = {};
+    for (std::int64_t i = low; i < high; ++i) products[i] = scores[i] * scales[i];
+    float largest = 0;
+    for (const float product : products) largest = product > largest ? product : largest;
+    const float factor = largest > 1e-30f ? 32767.0f / largest : 0.0f;
+    alignas(64) std::int32_t rounded[kBlockPositions];
+    for (int i = 0; i < kBlockPositions; i += 16) {
+      L::store_int(rounded + i, L::to_int(L::mul(L::load(products + i), L::splat(factor))));
+    }
+    for (int i = 0; i < kBlockPositions; ++i) codes[i] = static_cast<std::int16_t>(rounded[i]);
+    return largest / 32767.0f;
+  }
+
+  std::int64_t width;
+  HeadBlock layout;
+  const AttentionTask& task;
+};
+
+// G query heads together: each key and value is read once for all of them.
+template <class L, int G, template <class, int> class Blocks>
 struct HeadGroup {
   using F = typename L::F;
   const AttentionTask& task;
   std::int64_t head;  // the first of them
+  Blocks<L, G> blocks;
   float largest[G];
   F sum[G];
   alignas(64) float scores[G][kBlockPositions] = {};
@@ -32,30 +165,13 @@ struct HeadGroup {
   }
 
   // Positions [low, high) of the block.
-  void block(const float* keys, std::int64_t low, std::int64_t high) {
-    for (std::int64_t unit = low / 16; unit * 16 < high; ++unit) score(keys, unit);
+  void add(const std::byte* block, std::int64_t low, std::int64_t high) {
+    for (std::int64_t unit = low / 16; unit * 16 < high; ++unit) {
+      blocks.score(block, unit, head, scores);
+    }
     float correction[G];
     for (int g = 0; g < G; ++g) correction[g] = softmax(g, low, high);
-    mix(keys + kBlockPositions * task.dim, low, high, correction);
-  }
-
-  void score(const float* keys, std::int64_t unit) {
-    const float* query = task.query + head * task.dim;
-    const float* key = keys + unit * 16 * task.dim;
-    F sums[G];
-#pragma GCC unroll 4
-    for (int g = 0; g < G; ++g) sums[g] = L::splat(0.0f);
-    for (std::int64_t d = 0; d < task.dim; ++d) {
-      const F lane = L::load(key + 16 * d);
-#pragma GCC unroll 4
-      for (int g = 0; g < G; ++g) {
-        sums[g] = L::fma(L::splat(query[g * task.dim + d]), lane, sums[g]);
-      }
-    }
-#pragma GCC unroll 4
-    for (int g = 0; g < G; ++g) {
-      L::store(scores[g] + 16 * unit, L::mul(sums[g], L::splat(task.scale)));
-    }
+    blocks.mix(block, head, low, high, scores, correction);
   }
 
   // Turns scores into probabilities that are not normalized; returns the correction of the past.
@@ -79,25 +195,6 @@ struct HeadGroup {
     return lanes[0];
   }
 
-  void mix(const float* values, std::int64_t low, std::int64_t high, const float* correction) {
-    const std::int64_t width = padded_dim(task.dim);
-    for (std::int64_t d = 0; d < width; d += 16) {
-      F sums[G];
-#pragma GCC unroll 4
-      for (int g = 0; g < G; ++g) {
-        const float* mixed = task.mixed + (head + g) * width + d;
-        sums[g] = L::mul(L::load(mixed), L::splat(correction[g]));
-      }
-      for (std::int64_t i = low; i < high; ++i) {
-        const F lane = L::load(values + i * width + d);
-#pragma GCC unroll 4
-        for (int g = 0; g < G; ++g) sums[g] = L::fma(L::splat(scores[g][i]), lane, sums[g]);
-      }
-#pragma GCC unroll 4
-      for (int g = 0; g < G; ++g) L::store(task.mixed + (head + g) * width + d, sums[g]);
-    }
-  }
-
   void end() {
     for (int g = 0; g < G; ++g) {
       task.largest[head + g] = largest[g];
@@ -106,9 +203,9 @@ struct HeadGroup {
   }
 };
 
-template <class L, int G>
+template <class L, int G, template <class, int> class Blocks>
 inline void attend_group(const AttentionTask& task, std::int64_t head) {
-  HeadGroup<L, G> group{task, head, {}, {}};
+  HeadGroup<L, G, Blocks> group{task, head, Blocks<L, G>(task), {}, {}};
   group.begin();
   for (std::int64_t block = task.first / kBlockPositions; block * kBlockPositions < task.end;
        ++block) {
@@ -116,22 +213,22 @@ inline void attend_group(const AttentionTask& task, std::int64_t head) {
     const std::int64_t low = task.first > start ? task.first - start : 0;
     const std::int64_t high =
         task.end - start < kBlockPositions ? task.end - start : kBlockPositions;
-    group.block(task.blocks[block], low, high);
+    group.add(task.blocks[block], low, high);
   }
   group.end();
 }
 
-template <class L>
+template <class L, template <class, int> class Blocks>
 void attend_segment(const AttentionTask& task) {
   std::int64_t head = 0;
-  for (; head + 4 <= task.heads; head += 4) attend_group<L, 4>(task, head);
+  for (; head + 4 <= task.heads; head += 4) attend_group<L, 4, Blocks>(task, head);
   switch (task.heads - head) {
     case 3:
-      return attend_group<L, 3>(task, head);
+      return attend_group<L, 3, Blocks>(task, head);
     case 2:
-      return attend_group<L, 2>(task, head);
+      return attend_group<L, 2, Blocks>(task, head);
     case 1:
-      return attend_group<L, 1>(task, head);
+      return attend_group<L, 1, Blocks>(task, head);
     default:
       return;
   }

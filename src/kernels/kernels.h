@@ -32,7 +32,7 @@ enum class Epilogue : std::uint8_t {
 // four int8 values, or one float.
 struct TiledRows {
   const std::byte* units = nullptr;
-  const float* scale = nullptr;      // [rows]: of int8 values
+  const float* scale = nullptr;       // [rows]: of int8 values
   const std::int32_t* sum = nullptr;  // [rows]: of int8 values
   std::int64_t rows = 0;
 };
@@ -53,33 +53,56 @@ struct LinearTask {
   std::byte* scratch = nullptr;              // of this thread: 32 * inputs bytes
 };
 
+// How a cache keeps keys and values.
+enum class CacheFormat : std::uint8_t {
+  f32,
+  i8,  // symmetric, one f32 scale per position and head, for keys and values each
+};
+
 // One segment of the context for one row and one key/value head, with all its query heads.
 struct AttentionTask {
-  const float* query = nullptr;  // [heads, dim]
-  std::int64_t heads = 0;        // that share the key/value head
+  const float* query = nullptr;        // f32: [heads, dim]
+  const std::int8_t* codes = nullptr;  // i8: the same as int8, [heads, padded_dim]
+  const float* code_scale = nullptr;   // i8: [heads]
+  const std::int32_t* code_sum = nullptr;
+  std::int64_t heads = 0;  // that share the key/value head
   std::int64_t dim = 0;
   float scale = 1;
-  const float* const* blocks = nullptr;  // of the sequence: keys and values of this head, see below
-  std::int64_t first = 0;                // positions [first, end)
+  const std::byte* const* blocks = nullptr;  // of the sequence, for this head (HeadBlock)
+  std::int64_t first = 0;                    // positions [first, end)
   std::int64_t end = 0;
   // Results, one per head: largest score, sum of e^(score - largest), and the values' sum with
-  // these factors, [heads, dim rounded up to 16].
+  // these factors, [heads, padded_dim].
   float* largest = nullptr;
   float* sum = nullptr;
   float* mixed = nullptr;
 };
-// A block of one key/value head in f32: keys [4 units][dim][16 positions], then values
-// [64 positions][dim rounded up to 16].
+
 inline std::int64_t padded_dim(std::int64_t dim) { return (dim + 15) / 16 * 16; }
-inline std::int64_t block_floats(std::int64_t dim) {
-  return kBlockPositions * (dim + padded_dim(dim));
-}
+
+// What a block of 64 positions holds for one key/value head, in bytes from its start.
+//   f32  keys [4 units][dim][16 positions], values [64][padded_dim].
+//   i8   keys [4 units][padded_dim / 4][16 positions][4] codes + 128, their scales [64] f32, values
+//        [32 pairs of positions][padded_dim][2] codes, their scales [64] f32.
+struct HeadBlock {
+  HeadBlock(CacheFormat format, std::int64_t dim)
+      : key_bytes(format == CacheFormat::f32 ? kBlockPositions * dim * 4
+                                             : kBlockPositions * padded_dim(dim)),
+        scale_bytes(format == CacheFormat::f32 ? 0 : kBlockPositions * 4),
+        value_bytes(kBlockPositions * padded_dim(dim) * (format == CacheFormat::f32 ? 4 : 1)) {}
+  std::int64_t key_bytes, scale_bytes, value_bytes;
+
+  std::int64_t key_scales() const { return key_bytes; }
+  std::int64_t values() const { return key_bytes + scale_bytes; }
+  std::int64_t value_scales() const { return values() + value_bytes; }
+  std::int64_t bytes() const { return value_scales() + scale_bytes; }
+};
 
 struct Kernels {
   std::string_view name;
-  std::string_view needs;   // of the processor, for people
-  std::int64_t tile_rows;   // rows that meet a weight while it is in a register
-  bool (*is_supported)();   // by this machine
+  std::string_view needs;  // of the processor, for people
+  std::int64_t tile_rows;  // rows that meet a weight while it is in a register
+  bool (*is_supported)();  // by this machine
 
   // out = x / sqrt(mean(x^2) + epsilon) * weight
   void (*rms_norm)(const float* x, const float* weight, float epsilon, std::int64_t width,
@@ -93,7 +116,8 @@ struct Kernels {
   void (*linear_bf16)(const LinearTask& task);
   void (*linear_i8)(const LinearTask& task);
   void (*linear_n4)(const LinearTask& task);
-  void (*attend)(const AttentionTask& task);
+  void (*attend_f32)(const AttentionTask& task);
+  void (*attend_i8)(const AttentionTask& task);
 };
 
 // The tables of this build, best first; the scalar one is the last.

@@ -25,6 +25,7 @@ struct Avx2Lanes {
   };
   using W = I;  // int8
   using A = __m256i;
+  using P = I;  // int16
   struct Scales {
     I even, odd;
   };
@@ -87,12 +88,23 @@ struct Avx2Lanes {
     return {_mm256_add_epi32(sum.a, products(w.a, a)), _mm256_add_epi32(sum.b, products(w.b, a))};
   }
 
+  static P load_pairs(const std::byte* from) {
+    const auto* halves = reinterpret_cast<const __m128i*>(from);
+    return {_mm256_cvtepi8_epi16(_mm_loadu_si128(halves)),
+            _mm256_cvtepi8_epi16(_mm_loadu_si128(halves + 1))};
+  }
+  static I dot_pairs(I sum, P p, const std::int16_t* pair) {
+    std::int32_t bits;
+    std::memcpy(&bits, pair, 4);
+    const __m256i both = _mm256_set1_epi32(bits);
+    return {_mm256_add_epi32(sum.a, _mm256_madd_epi16(p.a, both)),
+            _mm256_add_epi32(sum.b, _mm256_madd_epi16(p.b, both))};
+  }
   static Scales load_scales(const std::byte* from) {
-    const __m256i scales = _mm256_broadcastsi128_si256(
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-    const __m256i first =
-        _mm256_set_epi32(0x05800580, 0x05800580, 0x04800480, 0x04800480, 0x01800180, 0x01800180,
-                         0x00800080, 0x00800080);
+    const __m256i scales =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    const __m256i first = _mm256_set_epi32(0x05800580, 0x05800580, 0x04800480, 0x04800480,
+                                           0x01800180, 0x01800180, 0x00800080, 0x00800080);
     return {{words(scales, first, 0x0000), words(scales, first, 0x0800)},
             {words(scales, first, 0x0200), words(scales, first, 0x0A00)}};
   }
@@ -114,8 +126,8 @@ struct Avx2Lanes {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
   }
   static __m256 power(__m256 p, __m256 t) {
-    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p),
-                                                _mm256_slli_epi32(_mm256_castps_si256(t), 23)));
+    return _mm256_castsi256_ps(
+        _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_castps_si256(t), 23)));
   }
   // Sums of four products. No pair overflows 16 bits: both factors are at most 127 in magnitude.
   static __m256i products(__m256i w, __m256i a) {
@@ -127,8 +139,8 @@ struct Avx2Lanes {
     return _mm256_srai_epi16(_mm256_shuffle_epi8(scales, index), 8);
   }
   static __m256i level(__m256i codes, __m256i even_scales, __m256i odd_scales) {
-    const __m256i table = _mm256_broadcastsi128_si256(
-        _mm_load_si128(reinterpret_cast<const __m128i*>(kN4Levels)));
+    const __m256i table =
+        _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(kN4Levels)));
     const __m256i levels = _mm256_shuffle_epi8(table, codes);
     const __m256i even = _mm256_mulhrs_epi16(_mm256_slli_epi16(levels, 8), even_scales);
     const __m256i odd = _mm256_mulhrs_epi16(

@@ -21,6 +21,7 @@ struct Avx512Lanes {
   using I = __m512i;
   using W = __m512i;
   using A = __m512i;
+  using P = __m512i;
   struct Scales {
     __m512i even, odd;  // int16, one per two bytes of a vector of codes
   };
@@ -40,8 +41,8 @@ struct Avx512Lanes {
   static F max(F a, F b) { return _mm512_max_ps(a, b); }
   static F min(F a, F b) { return _mm512_min_ps(a, b); }
   static F times_power(F p, F t) {
-    return _mm512_castsi512_ps(_mm512_add_epi32(
-        _mm512_castps_si512(p), _mm512_slli_epi32(_mm512_castps_si512(t), 23)));
+    return _mm512_castsi512_ps(
+        _mm512_add_epi32(_mm512_castps_si512(p), _mm512_slli_epi32(_mm512_castps_si512(t), 23)));
   }
   static F to_float(I a) { return _mm512_cvtepi32_ps(a); }
 
@@ -71,15 +72,24 @@ struct Avx512Lanes {
     return sum;
   }
 
+  static P load_pairs(const std::byte* from) {
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  }
+  static I dot_pairs(I sum, P p, const std::int16_t* pair) {
+    A both;
+    asm volatile("vpbroadcastd %1, %0" : "=v"(both) : "m"(*pair), "m"(pair[1]));
+    asm volatile("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(p), "v"(both));
+    return sum;
+  }
   static Scales load_scales(const std::byte* from) {
-    const __m512i scales = _mm512_broadcast_i32x4(
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    const __m512i scales =
+        _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
     // Lane l takes bytes 4l and 4l + 1 (even), 4l + 2 and 4l + 3 (odd), each four times, into the
     // high bytes of words; the shift then extends the sign.
-    const __m512i first = _mm512_set_epi32(0x0D800D80, 0x0D800D80, 0x0C800C80, 0x0C800C80,
-                                           0x09800980, 0x09800980, 0x08800880, 0x08800880,
-                                           0x05800580, 0x05800580, 0x04800480, 0x04800480,
-                                           0x01800180, 0x01800180, 0x00800080, 0x00800080);
+    const __m512i first =
+        _mm512_set_epi32(0x0D800D80, 0x0D800D80, 0x0C800C80, 0x0C800C80, 0x09800980, 0x09800980,
+                         0x08800880, 0x08800880, 0x05800580, 0x05800580, 0x04800480, 0x04800480,
+                         0x01800180, 0x01800180, 0x00800080, 0x00800080);
     const __m512i second = _mm512_add_epi8(first, _mm512_set1_epi16(0x0200));
     return {_mm512_srai_epi16(_mm512_shuffle_epi8(scales, first), 8),
             _mm512_srai_epi16(_mm512_shuffle_epi8(scales, second), 8)};

@@ -27,12 +27,15 @@ struct NeonLanes {
     int8x16_t q[4];
   };
   using A = int8x16_t;
+  struct P {
+    int8x8_t q[4];
+  };
   struct Scales {
     int16x8_t even[4], odd[4];
   };
 
-#define LINNET_EACH(type, expression)               \
-  type out;                                         \
+#define LINNET_EACH(type, expression)                  \
+  type out;                                            \
   for (int i = 0; i < 4; ++i) out.q[i] = (expression); \
   return out
 
@@ -50,16 +53,12 @@ struct NeonLanes {
   static F div(F x, F y) { LINNET_EACH(F, vdivq_f32(x.q[i], y.q[i])); }
   static F fma(F x, F y, F z) { LINNET_EACH(F, vfmaq_f32(z.q[i], x.q[i], y.q[i])); }
   // vmaxq_f32 would give NaN; the second operand is what the others give.
-  static F max(F x, F y) {
-    LINNET_EACH(F, vbslq_f32(vcgtq_f32(x.q[i], y.q[i]), x.q[i], y.q[i]));
-  }
-  static F min(F x, F y) {
-    LINNET_EACH(F, vbslq_f32(vcltq_f32(x.q[i], y.q[i]), x.q[i], y.q[i]));
-  }
+  static F max(F x, F y) { LINNET_EACH(F, vbslq_f32(vcgtq_f32(x.q[i], y.q[i]), x.q[i], y.q[i])); }
+  static F min(F x, F y) { LINNET_EACH(F, vbslq_f32(vcltq_f32(x.q[i], y.q[i]), x.q[i], y.q[i])); }
   static F times_power(F p, F t) {
-    LINNET_EACH(F, vreinterpretq_f32_u32(
-                       vaddq_u32(vreinterpretq_u32_f32(p.q[i]),
-                                 vshlq_n_u32(vreinterpretq_u32_f32(t.q[i]), 23))));
+    LINNET_EACH(F,
+                vreinterpretq_f32_u32(vaddq_u32(vreinterpretq_u32_f32(p.q[i]),
+                                                vshlq_n_u32(vreinterpretq_u32_f32(t.q[i]), 23))));
   }
   static F to_float(I x) { LINNET_EACH(F, vcvtq_f32_s32(x.q[i])); }
 
@@ -96,6 +95,22 @@ struct NeonLanes {
   }
   static I dot(I sum, W w, A a) { LINNET_EACH(I, vdotq_s32(sum.q[i], w.q[i], a)); }
 
+  static P load_pairs(const std::byte* from) {
+    const auto* bytes = reinterpret_cast<const std::int8_t*>(from);
+    LINNET_EACH(P, vld1_s8(bytes + 8 * i));
+  }
+  static I dot_pairs(I sum, P p, const std::int16_t* pair) {
+    std::int32_t bits;
+    std::memcpy(&bits, pair, 4);
+    const int16x8_t both = vreinterpretq_s16_s32(vdupq_n_s32(bits));
+    for (int i = 0; i < 4; ++i) {
+      const int16x8_t wide = vmovl_s8(p.q[i]);
+      const int32x4_t low = vmull_s16(vget_low_s16(wide), vget_low_s16(both));
+      const int32x4_t high = vmull_s16(vget_high_s16(wide), vget_high_s16(both));
+      sum.q[i] = vaddq_s32(sum.q[i], vpaddq_s32(low, high));
+    }
+    return sum;
+  }
   static Scales load_scales(const std::byte* from) {
     const auto* scales = reinterpret_cast<const std::int8_t*>(from);
     Scales out;

@@ -27,12 +27,15 @@ struct ScalarLanes {
   struct A {
     std::int8_t byte[4];
   };
+  struct P {
+    std::int8_t byte[32];
+  };
   struct Scales {
     const std::int8_t* scale;
   };
 
-#define LINNET_EACH(expression)                     \
-  F out;                                            \
+#define LINNET_EACH(expression)                            \
+  F out;                                                   \
   for (int i = 0; i < 16; ++i) out.lane[i] = (expression); \
   return out
 
@@ -56,8 +59,9 @@ struct ScalarLanes {
   static F min(F a, F b) { LINNET_EACH(a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]); }
   // p * 2^n for the whole number n that the low bits of t hold (see exponential).
   static F times_power(F p, F t) {
-    LINNET_EACH(__builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, p.lane[i]) +
-                                              (__builtin_bit_cast(std::uint32_t, t.lane[i]) << 23)));
+    LINNET_EACH(
+        __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, p.lane[i]) +
+                                      (__builtin_bit_cast(std::uint32_t, t.lane[i]) << 23)));
   }
   static F to_float(I a) { LINNET_EACH(static_cast<float>(a.lane[i])); }
 #undef LINNET_EACH
@@ -79,8 +83,8 @@ struct ScalarLanes {
   static I magnitude(F a) {
     I out;
     for (int i = 0; i < 16; ++i) {
-      out.lane[i] = static_cast<std::int32_t>(__builtin_bit_cast(std::uint32_t, a.lane[i]) &
-                                              0x7FFFFFFFu);
+      out.lane[i] =
+          static_cast<std::int32_t>(__builtin_bit_cast(std::uint32_t, a.lane[i]) & 0x7FFFFFFFu);
     }
     return out;
   }
@@ -115,6 +119,16 @@ struct ScalarLanes {
   }
   static I dot(I sum, W w, A a) {
     for (int i = 0; i < 64; ++i) sum.lane[i / 4] += w.byte[i] * a.byte[i % 4];
+    return sum;
+  }
+  // int8 values of sixteen lanes by two positions, and their products with two int16 numbers.
+  static P load_pairs(const std::byte* from) {
+    P out;
+    std::memcpy(out.byte, from, sizeof out.byte);
+    return out;
+  }
+  static I dot_pairs(I sum, P p, const std::int16_t* pair) {
+    for (int i = 0; i < 32; ++i) sum.lane[i / 2] += p.byte[i] * pair[i % 2];
     return sum;
   }
   static Scales load_scales(const std::byte* from) {

@@ -231,8 +231,8 @@ inline void run_strip(const LinearTask& task, std::int64_t strip, const std::byt
 template <class L, class Number>
 void linear_float(const LinearTask& task) {
   for (std::int64_t strip = task.first_strip; strip < task.end_strip; ++strip) {
-    run_strip<L, FloatTile<Number>, L::kTileRows>(
-        task, strip, task.strips + strip * task.strip_bytes, nullptr);
+    run_strip<L, FloatTile<Number>, L::kTileRows>(task, strip,
+                                                  task.strips + strip * task.strip_bytes, nullptr);
   }
 }
 

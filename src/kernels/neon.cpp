@@ -9,9 +9,8 @@
 
 namespace linnet {
 
-const Kernels kNeonKernels = make_table<NeonLanes>("neon", "Armv8.2 dot products", [] {
-  return (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
-});
+const Kernels kNeonKernels = make_table<NeonLanes>(
+    "neon", "Armv8.2 dot products", [] { return (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; });
 
 }  // namespace linnet
 #endif

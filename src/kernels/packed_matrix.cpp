@@ -29,8 +29,9 @@ CodePlace code_place(std::int64_t output, std::int64_t input) {
   const std::int64_t block = input / kBlockInputs, vector = input % kBlockInputs / 8;
   const std::int64_t n = output % 16, j = input % 4;
   const std::int64_t in_lane = 2 * (n % 2 * 4 + j) + n % 4 / 2;
-  return {block * kBlockBytes + kBlockInputs + vector * 128 + output / 16 * 64 + n / 4 * 16 + in_lane,
-          input % 8 >= 4};
+  return {
+      block * kBlockBytes + kBlockInputs + vector * 128 + output / 16 * 64 + n / 4 * 16 + in_lane,
+      input % 8 >= 4};
 }
 std::int64_t group_place(std::int64_t output, std::int64_t group) {
   return group / 4 * kBlockBytes + group % 4 * kStripOutputs + output;

@@ -1,12 +1,13 @@
 // A matrix packed for the kernels: strips of 32 outputs, each one stream of bytes, one after the
 // other. What a strip holds, by format:
 //   f32, bf16  [inputs][32] numbers.
-//   i8         [inputs / 4] pairs of vectors, each 16 outputs by 4 inputs: byte 4n + j of vector u is
+//   i8         [inputs / 4] pairs of vectors, each 16 outputs by 4 inputs: byte 4n + j of vector u
+//   is
 //              code[n][4u + j] + 128. Then [32] f32 scales.
 //   n4         blocks of four groups of 32 inputs: [4][32] bytes c, then 16 pairs of vectors, each
 //              16 outputs by 8 inputs: byte 2i + h of lane l (a vector is four lanes of 16 bytes)
-//              holds output 4l + 2h + i / 4, inputs i % 4 (low nibble) and 4 + i % 4 (high). The last
-//              block may have two groups only. Then [32] f32 scales.
+//              holds output 4l + 2h + i / 4, inputs i % 4 (low nibble) and 4 + i % 4 (high). The
+//              last block may have two groups only. Then [32] f32 scales.
 // Integer formats pad the inputs with zeros to a multiple of 64; all pad the outputs to 32.
 #pragma once
 

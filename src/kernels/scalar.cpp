@@ -4,7 +4,6 @@
 
 namespace linnet {
 
-const Kernels kScalarKernels =
-    make_table<ScalarLanes>("scalar", "nothing", [] { return true; });
+const Kernels kScalarKernels = make_table<ScalarLanes>("scalar", "nothing", [] { return true; });
 
 }  // namespace linnet

@@ -1,7 +1,8 @@
 // A table of kernels from one set of lanes. A lanes_*.h holds one struct with the operations on
 // sixteen f32 lanes (F), sixteen int32 lanes (I) and the weights of sixteen outputs by four inputs
-// (W, in whatever form its dot takes). Everything in those headers and in the templates has internal
-// linkage: the linker must never take a function that was compiled for a larger instruction set.
+// (W, in whatever form its dot takes). Everything in those headers and in the templates has
+// internal linkage: the linker must never take a function that was compiled for a larger
+// instruction set.
 #pragma once
 
 #include "kernels/attend.h"
@@ -26,7 +27,8 @@ constexpr Kernels make_table(std::string_view name, std::string_view needs,
       .linear_bf16 = linear_float<L, std::uint16_t>,
       .linear_i8 = linear_i8<L>,
       .linear_n4 = linear_n4<L>,
-      .attend = attend_segment<L>,
+      .attend_f32 = attend_segment<L, FloatBlocks>,
+      .attend_i8 = attend_segment<L, ByteBlocks>,
   };
 }
 

@@ -16,11 +16,16 @@ struct Item {
 class RowAttention {
  public:
   RowAttention(const Kernels& kernels, const NativeStep& step, const AttentionRows& io,
-               const PlacedRows& rows)
-      : kernels_(kernels), step_(step), io_(io), rows_(rows), group_(step.heads / step.kv_heads) {
-    // A layer's part of a block: [kv_heads] of keys and values.
-    head_floats_ = block_floats(step.head_dim);
-    layer_offset_ = step.layer * step.kv_heads * head_floats_;
+               const PlacedRows& rows, CacheFormat format)
+      : kernels_(kernels),
+        step_(step),
+        io_(io),
+        rows_(rows),
+        format_(format),
+        layout_(format, step.head_dim),
+        group_(step.heads / step.kv_heads) {
+    // A block holds [layers][kv_heads] of head blocks.
+    layer_offset_ = step.layer * step.kv_heads * layout_.bytes();
     partial_floats_ = group_ * (2 + padded_dim(step.head_dim));
     first_items_.push_back(0);
     for (std::int64_t row = 0; row < rows.count(); ++row) {
@@ -50,12 +55,13 @@ class RowAttention {
                     rotated.data());
         key = rotated.data();
       }
-      float* block = head_block(place, place.index / kBlockPositions, head);
-      float* lanes = block + in_block / 16 * 16 * dim + in_block % 16;
-      for (std::int64_t d = 0; d < dim; ++d) lanes[16 * d] = key[d];
-      float* value = block + kBlockPositions * dim + in_block * padded_dim(dim);
-      std::copy_n(io_.value + row * io_.value_stride + head * dim, dim, value);
-      std::fill(value + dim, value + padded_dim(dim), 0.0f);
+      std::byte* block = head_block(place, place.index / kBlockPositions, head);
+      const float* value = io_.value + row * io_.value_stride + head * dim;
+      if (format_ == CacheFormat::f32) {
+        store_floats(block, in_block, key, value);
+      } else {
+        store_bytes(block, in_block, key, value);
+      }
     }
   }
 
@@ -74,7 +80,8 @@ class RowAttention {
       query = rotated.data();
     }
     const PlacedRows::Row& place = rows_.row(item.row);
-    std::vector<const float*> blocks(static_cast<std::size_t>((item.end - 1) / kBlockPositions + 1));
+    std::vector<const std::byte*> blocks(
+        static_cast<std::size_t>((item.end - 1) / kBlockPositions + 1));
     for (auto b = static_cast<std::size_t>(item.first / kBlockPositions); b < blocks.size(); ++b) {
       blocks[b] = head_block(place, static_cast<std::int64_t>(b), kv_head);
     }
@@ -89,7 +96,20 @@ class RowAttention {
     task.largest = partial;
     task.sum = partial + group_;
     task.mixed = partial + 2 * group_;
-    kernels_.attend(task);
+    if (format_ == CacheFormat::f32) return kernels_.attend_f32(task);
+    const std::int64_t width = padded_dim(dim);
+    std::vector<std::int8_t> codes(static_cast<std::size_t>(group_ * width));
+    std::vector<float> scales(static_cast<std::size_t>(group_));
+    std::vector<std::int32_t> sums(static_cast<std::size_t>(group_));
+    for (std::int64_t g = 0; g < group_; ++g) {
+      const auto at = static_cast<std::size_t>(g);
+      kernels_.quantize(query + g * dim, dim, width, codes.data() + g * width, &scales[at],
+                        &sums[at]);
+    }
+    task.codes = codes.data();
+    task.code_scale = scales.data();
+    task.code_sum = sums.data();
+    kernels_.attend_i8(task);
   }
 
   // The segments of one row and key/value head, in order, into the result.
@@ -123,17 +143,48 @@ class RowAttention {
   std::int64_t partial_floats() const { return partial_floats_; }
 
  private:
-  float* head_block(const PlacedRows::Row& place, std::int64_t block, std::int64_t head) const {
-    return reinterpret_cast<float*>(place.cache->block(block)) + layer_offset_ +
-           head * head_floats_;
+  std::byte* head_block(const PlacedRows::Row& place, std::int64_t block, std::int64_t head) const {
+    return place.cache->block(block) + layer_offset_ + head * layout_.bytes();
+  }
+
+  void store_floats(std::byte* block, std::int64_t position, const float* key,
+                    const float* value) const {
+    const std::int64_t dim = step_.head_dim;
+    auto* keys = reinterpret_cast<float*>(block);
+    float* lanes = keys + position / 16 * 16 * dim + position % 16;
+    for (std::int64_t d = 0; d < dim; ++d) lanes[16 * d] = key[d];
+    float* to = keys + kBlockPositions * dim + position * padded_dim(dim);
+    std::copy_n(value, dim, to);
+    std::fill(to + dim, to + padded_dim(dim), 0.0f);
+  }
+
+  void store_bytes(std::byte* block, std::int64_t position, const float* key,
+                   const float* value) const {
+    const std::int64_t dim = step_.head_dim, width = padded_dim(dim);
+    std::vector<std::int8_t> codes(static_cast<std::size_t>(width));
+    std::int32_t sum;
+    auto* key_scales = reinterpret_cast<float*>(block + layout_.key_scales());
+    kernels_.quantize(key, dim, width, codes.data(), key_scales + position, &sum);
+    std::byte* keys = block + position / 16 * 16 * width + position % 16 * 4;
+    for (std::int64_t d = 0; d < width; ++d) {
+      keys[d / 4 * 64 + d % 4] = static_cast<std::byte>(codes[static_cast<std::size_t>(d)] + 128);
+    }
+    auto* value_scales = reinterpret_cast<float*>(block + layout_.value_scales());
+    kernels_.quantize(value, dim, width, codes.data(), value_scales + position, &sum);
+    std::byte* values = block + layout_.values() + position / 2 * 2 * width + position % 2;
+    for (std::int64_t d = 0; d < width; ++d) {
+      values[2 * d] = static_cast<std::byte>(codes[static_cast<std::size_t>(d)]);
+    }
   }
 
   const Kernels& kernels_;
   const NativeStep& step_;
   const AttentionRows& io_;
   const PlacedRows& rows_;
+  CacheFormat format_;
+  HeadBlock layout_;  // of one key/value head in a block of one layer
   std::int64_t group_;
-  std::int64_t head_floats_, layer_offset_, partial_floats_;
+  std::int64_t layer_offset_, partial_floats_;
   std::vector<Item> items_;                // of all rows, in order
   std::vector<std::int64_t> first_items_;  // [rows + 1]
 };
@@ -142,23 +193,24 @@ class RowAttention {
 
 void attend_rows(const Kernels& kernels, const NativeStep& step, const AttentionRows& io,
                  const PlacedRows& rows, ThreadPool& pool, Buffer& partials) {
-  const RowAttention attention(kernels, step, io, rows);
+  const RowAttention attention(kernels, step, io, rows, io.cache);
   if (static_cast<std::int64_t>(partials.size()) < attention.partial_bytes()) {
     partials = Buffer();
-    partials = Buffer(static_cast<std::uint64_t>(attention.partial_bytes()),
-                      MemoryAccount::scratch());
+    partials =
+        Buffer(static_cast<std::uint64_t>(attention.partial_bytes()), MemoryAccount::scratch());
   }
   float* memory = partials.as<float>().data();
   pool.parallel_for(rows.count(), 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) attention.append(row);
   });
   // Neighbouring rows share most of their context, so a thread takes a run of rows of one head.
-  pool.parallel_for(attention.items() * step.kv_heads, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      attention.attend(i % attention.items(), i / attention.items(),
-                       memory + i * attention.partial_floats());
-    }
-  });
+  pool.parallel_for(attention.items() * step.kv_heads, 1,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t i = begin; i < end; ++i) {
+                        attention.attend(i % attention.items(), i / attention.items(),
+                                         memory + i * attention.partial_floats());
+                      }
+                    });
   pool.parallel_for(rows.count(), 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       for (std::int64_t head = 0; head < step.kv_heads; ++head) attention.merge(row, head, memory);

@@ -21,6 +21,7 @@ struct AttentionRows {
   std::int64_t key_stride = 0;
   std::int64_t value_stride = 0;
   std::int64_t out_stride = 0;
+  CacheFormat cache = CacheFormat::f32;
 };
 
 // Appends keys and values (rotated as the step says) to the caches, then attends. `partials` grows

@@ -105,8 +105,8 @@ class Lowering {
   void rms_norm(const Step& step) {
     const Norm norm{step.weights[0], step.epsilon};
     // A selection of normed rows is the norm of selected rows.
-    const bool is_selected = read_only_by(step.output, Op::select_rows) &&
-                             readers_[at(step.output)].size() == 1;
+    const bool is_selected =
+        read_only_by(step.output, Op::select_rows) && readers_[at(step.output)].size() == 1;
     if (is_selected || read_only_by(step.output, Op::linear)) {
       norms_[at(step.output)] = {step.inputs[0], norm};
       return;
@@ -206,8 +206,8 @@ class Lowering {
     if (readers.size() != 1 || readers_[at(up)] != readers) return kNone;
     if (gate == program_.output || up == program_.output) return kNone;
     const Step& step = step_at(readers[0]);
-    const bool is_gate = step.op == Op::gated_activation && step.inputs[0] == gate &&
-                         step.inputs[1] == up;
+    const bool is_gate =
+        step.op == Op::gated_activation && step.inputs[0] == gate && step.inputs[1] == up;
     return is_gate ? readers[0] : kNone;
   }
 

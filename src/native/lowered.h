@@ -79,8 +79,8 @@ struct LoweredProgram {
   std::vector<NativeBuffer> buffers;
   std::vector<SlotPlan> slots;
   std::vector<MatrixPlan> matrices;
-  WeightId table = kNone;              // of the embedding
-  std::int32_t table_matrix = kNone;   // the matrix that holds it, when the head is tied
+  WeightId table = kNone;             // of the embedding
+  std::int32_t table_matrix = kNone;  // the matrix that holds it, when the head is tied
   Place output;
 };
 

@@ -42,8 +42,8 @@ void plan_memory(LoweredProgram& lowered) {
   for (const std::size_t index : order) {
     NativeBuffer& buffer = lowered.buffers[index];
     std::size_t slot = 0;
-    while (slot < lowered.slots.size() && (lowered.slots[slot].rows != buffer.rows ||
-                                           free_after[slot] >= lives[index].first)) {
+    while (slot < lowered.slots.size() &&
+           (lowered.slots[slot].rows != buffer.rows || free_after[slot] >= lives[index].first)) {
       ++slot;
     }
     if (slot == lowered.slots.size()) {

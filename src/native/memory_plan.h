@@ -5,8 +5,8 @@
 
 namespace linnet {
 
-// Gives every buffer a slot: buffers that live at the same time never share one. The output lives to
-// the end.
+// Gives every buffer a slot: buffers that live at the same time never share one. The output lives
+// to the end.
 void plan_memory(LoweredProgram& lowered);
 
 }  // namespace linnet

@@ -55,8 +55,8 @@ std::vector<float> joined_bias(const MatrixPlan& plan, const Program& program,
   std::vector<float> joined;
   bool has_bias = false;
   for (std::size_t i = 0; i < plan.weights.size(); ++i) {
-    std::vector<float> part(
-        static_cast<std::size_t>(program.weights[static_cast<std::size_t>(plan.weights[i])].shape[0]));
+    std::vector<float> part(static_cast<std::size_t>(
+        program.weights[static_cast<std::size_t>(plan.weights[i])].shape[0]));
     if (plan.biases[i] != kNone) {
       part = weights[static_cast<std::size_t>(plan.biases[i])].to_floats();
       has_bias = true;
@@ -73,6 +73,7 @@ NativeLane::NativeLane(std::shared_ptr<const Program> program, std::vector<Tenso
     : program_(std::move(program)),
       pool_(std::move(pool)),
       kernels_(options.kernels ? options.kernels : &choose_kernels()),
+      cache_format_(options.cache),
       vectors_(program_->weights.size()) {
   LINNET_CHECK(weights.size() == program_->weights.size());
   LoweringResult result = lower(*program_);
@@ -103,8 +104,8 @@ NativeLane::Matrix NativeLane::pack(const MatrixPlan& plan, PackedFormat format,
   const std::vector<std::int64_t> order = strip_order(plan, *program_);
   const JoinedRows rows(plan, weights);
   matrix.packed = PackedMatrix::pack(
-      format, order, plan.inputs,
-      [&](std::int64_t row, float* out) { rows.read(row, out); }, *pool_);
+      format, order, plan.inputs, [&](std::int64_t row, float* out) { rows.read(row, out); },
+      *pool_);
   const std::vector<float> bias = joined_bias(plan, *program_, weights);
   if (!bias.empty()) {
     matrix.bias.resize(static_cast<std::size_t>(matrix.packed.shape().outputs));
@@ -119,11 +120,12 @@ NativeLane::Matrix NativeLane::pack(const MatrixPlan& plan, PackedFormat format,
 }
 
 KvCache NativeLane::make_cache() const {
-  std::int64_t floats = 0;
+  std::int64_t bytes = 0;
   for (const NativeStep& step : lowered_.steps) {
-    if (step.op == NativeOp::attention) floats += step.kv_heads * block_floats(step.head_dim);
+    if (step.op != NativeOp::attention) continue;
+    bytes += step.kv_heads * HeadBlock(cache_format_, step.head_dim).bytes();
   }
-  return KvCache::of_blocks(floats * static_cast<std::int64_t>(sizeof(float)));
+  return KvCache::of_blocks(bytes);
 }
 
 void NativeLane::embed(std::int32_t id, float* out) const {

@@ -19,6 +19,7 @@ namespace linnet {
 struct NativeOptions {
   PackedFormat weights = PackedFormat::f32;  // of all matrices but the head and the embedding
   PackedFormat head = PackedFormat::f32;
+  CacheFormat cache = CacheFormat::f32;
   const Kernels* kernels = nullptr;  // null: choose_kernels()
 };
 
@@ -27,8 +28,8 @@ struct Workspace;
 class NativeLane : public Lane {
  public:
   // `weights` in the order of program.weights; they are read row by row and not kept, but for the
-  // table of an embedding that is no head. Errors: unsupported with the step and the reason when the
-  // program cannot be lowered; out_of_memory; what choose_kernels throws.
+  // table of an embedding that is no head. Errors: unsupported with the step and the reason when
+  // the program cannot be lowered; out_of_memory; what choose_kernels throws.
   NativeLane(std::shared_ptr<const Program> program, std::vector<Tensor> weights,
              std::shared_ptr<ThreadPool> pool, const NativeOptions& options = {});
   ~NativeLane() override;
@@ -42,6 +43,7 @@ class NativeLane : public Lane {
   ThreadPool& pool() const override { return *pool_; }
   const LoweredProgram& lowered() const { return lowered_; }
   const Kernels& kernels() const { return *kernels_; }
+  CacheFormat cache_format() const { return cache_format_; }
 
   struct Matrix {
     PackedMatrix packed;
@@ -61,6 +63,7 @@ class NativeLane : public Lane {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<ThreadPool> pool_;
   const Kernels* kernels_;
+  CacheFormat cache_format_;
   LoweredProgram lowered_;
   std::vector<Matrix> matrices_;
   std::vector<std::vector<float>> vectors_;  // norm weights, by WeightId

@@ -24,7 +24,8 @@ void grow(Buffer& buffer, std::int64_t bytes) {
 // Memory of one thread, as large as the largest request.
 std::byte* thread_scratch(std::int64_t bytes) {
   thread_local std::vector<std::byte> memory;
-  if (static_cast<std::int64_t>(memory.size()) < bytes) memory.resize(static_cast<std::size_t>(bytes));
+  if (static_cast<std::int64_t>(memory.size()) < bytes)
+    memory.resize(static_cast<std::size_t>(bytes));
   return memory.data();
 }
 
@@ -32,7 +33,10 @@ class Replay {
  public:
   Replay(const NativeLane& lane, const Batch& batch, const RunOptions& options,
          Workspace& workspace)
-      : lane_(lane), batch_(batch), options_(options), workspace_(workspace),
+      : lane_(lane),
+        batch_(batch),
+        options_(options),
+        workspace_(workspace),
         rows_(lane.program(), batch) {
     const LoweredProgram& lowered = lane.lowered();
     workspace.slots.resize(lowered.slots.size());
@@ -62,7 +66,8 @@ class Replay {
 
  private:
   std::int64_t row_count(RowCount rows) const {
-    return rows == RowCount::all ? batch_.rows() : static_cast<std::int64_t>(batch_.selected.size());
+    return rows == RowCount::all ? batch_.rows()
+                                 : static_cast<std::int64_t>(batch_.selected.size());
   }
   const NativeBuffer& buffer(const Place& place) const {
     return lane_.lowered().buffers[static_cast<std::size_t>(place.buffer)];
@@ -211,6 +216,7 @@ class Replay {
   void attention(const NativeStep& step) {
     if (batch_.rows() == 0) return;
     AttentionRows io;
+    io.cache = lane_.cache_format();
     io.query = at(step.query, 0);
     io.query_stride = buffer(step.query).width;
     io.key = at(step.key, 0);

@@ -228,8 +228,8 @@ TEST_CASE("linear: the scalar table is right") {
 TEST_CASE("a row that is not finite stays so, and leaves the others alone") {
   for (const PackedFormat format : kFormats) {
     CAPTURE(packed_format_name(format));
-    for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
-                            std::numeric_limits<float>::infinity()}) {
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
       LinearCase linear({format, 2, 64, 32});
       for_each_table([&](const Kernels& table) {
         const std::vector<float> before = linear.run(table, 1, 1);
@@ -265,7 +265,8 @@ TEST_CASE("rms_norm: scalar bits on every table, right in the scalar one") {
 }
 
 TEST_CASE("quantize: codes, scale and sum are the scalar table's, ties go to even") {
-  std::vector<std::vector<float>> rows = {random_floats(2048, 9), random_floats(37, 10, 1e-20f),
+  std::vector<std::vector<float>> rows = {random_floats(2048, 9),
+                                          random_floats(37, 10, 1e-20f),
                                           {127, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f},
                                           std::vector<float>(20, 0.0f),
                                           {1e-40f, -1e-41f},
@@ -304,24 +305,23 @@ namespace {
 // A context of one key/value head in blocks, and queries for it.
 class AttentionCase {
  public:
-  AttentionCase(std::int64_t heads, std::int64_t dim, std::int64_t positions)
-      : heads_(heads), dim_(dim), positions_(positions),
+  AttentionCase(CacheFormat format, std::int64_t heads, std::int64_t dim, std::int64_t positions)
+      : format_(format),
+        heads_(heads),
+        dim_(dim),
+        layout_(format, dim),
         query_(random_floats(static_cast<std::size_t>(heads * dim), 20)),
         keys_(random_floats(static_cast<std::size_t>(positions * dim), 21)),
         values_(random_floats(static_cast<std::size_t>(positions * dim), 22)) {
     for (std::int64_t p = 0; p < positions; ++p) {
       // What lies behind the context is no number; it must not matter.
       if (p % kBlockPositions == 0) {
-        blocks_.emplace_back(static_cast<std::size_t>(block_floats(dim)),
-                             std::numeric_limits<float>::quiet_NaN());
+        blocks_.emplace_back(static_cast<std::size_t>(layout_.bytes()), std::byte{0xFF});
       }
-      float* block = blocks_.back().data();
-      const std::int64_t i = p % kBlockPositions;
-      for (std::int64_t d = 0; d < padded_dim(dim); ++d) {
-        const bool is_real = d < dim;
-        const auto source = static_cast<std::size_t>(p * dim + d);
-        if (is_real) block[(i / 16 * dim + d) * 16 + i % 16] = keys_[source];
-        block[kBlockPositions * dim + i * padded_dim(dim) + d] = is_real ? values_[source] : 0;
+      if (format == CacheFormat::f32) {
+        put_floats(p);
+      } else {
+        put_bytes(p);
       }
     }
     for (const auto& block : blocks_) pointers_.push_back(block.data());
@@ -330,8 +330,18 @@ class AttentionCase {
   std::vector<float> run(const Kernels& table, std::int64_t first, std::int64_t end) const {
     const std::int64_t width = padded_dim(dim_);
     std::vector<float> out(static_cast<std::size_t>(heads_ * (width + 2)));
+    std::vector<std::int8_t> codes(static_cast<std::size_t>(heads_ * width));
+    std::vector<float> scales(static_cast<std::size_t>(heads_));
+    std::vector<std::int32_t> sums(static_cast<std::size_t>(heads_));
+    for (std::int64_t h = 0; h < heads_; ++h) {
+      scalar().quantize(query_.data() + h * dim_, dim_, width, codes.data() + h * width, &scales[h],
+                        &sums[h]);
+    }
     AttentionTask task;
     task.query = query_.data();
+    task.codes = codes.data();
+    task.code_scale = scales.data();
+    task.code_sum = sums.data();
     task.heads = heads_;
     task.dim = dim_;
     task.scale = 0.3f;
@@ -341,7 +351,7 @@ class AttentionCase {
     task.largest = out.data();
     task.sum = out.data() + heads_;
     task.mixed = out.data() + 2 * heads_;
-    table.attend(task);
+    (format_ == CacheFormat::f32 ? table.attend_f32 : table.attend_i8)(task);
     return out;
   }
 
@@ -358,22 +368,51 @@ class AttentionCase {
     }
     return mixed / sum;
   }
-  std::int64_t positions() const { return positions_; }
 
  private:
-  std::int64_t heads_, dim_, positions_;
+  template <typename T>
+  T* in_block(std::int64_t offset) {
+    return reinterpret_cast<T*>(blocks_.back().data() + offset);
+  }
+  void put_floats(std::int64_t p) {
+    const std::int64_t i = p % kBlockPositions;
+    for (std::int64_t d = 0; d < padded_dim(dim_); ++d) {
+      const bool is_real = d < dim_;
+      const auto source = static_cast<std::size_t>(p * dim_ + d);
+      if (is_real) in_block<float>(0)[(i / 16 * dim_ + d) * 16 + i % 16] = keys_[source];
+      in_block<float>(layout_.values())[i * padded_dim(dim_) + d] = is_real ? values_[source] : 0;
+    }
+  }
+  void put_bytes(std::int64_t p) {
+    const std::int64_t i = p % kBlockPositions, width = padded_dim(dim_);
+    std::vector<std::int8_t> codes(static_cast<std::size_t>(width));
+    std::int32_t sum;
+    scalar().quantize(keys_.data() + p * dim_, dim_, width, codes.data(),
+                      in_block<float>(layout_.key_scales()) + i, &sum);
+    for (std::int64_t d = 0; d < width; ++d) {
+      in_block<std::uint8_t>(0)[(i / 16 * width / 4 + d / 4) * 64 + i % 16 * 4 + d % 4] =
+          static_cast<std::uint8_t>(codes[d] + 128);
+    }
+    scalar().quantize(values_.data() + p * dim_, dim_, width, codes.data(),
+                      in_block<float>(layout_.value_scales()) + i, &sum);
+    for (std::int64_t d = 0; d < width; ++d) {
+      in_block<std::int8_t>(layout_.values())[(i / 2 * width + d) * 2 + i % 2] = codes[d];
+    }
+  }
+
+  CacheFormat format_;
+  std::int64_t heads_, dim_;
+  HeadBlock layout_;
   std::vector<float> query_, keys_, values_;
-  std::vector<std::vector<float>> blocks_;
-  std::vector<const float*> pointers_;
+  std::vector<std::vector<std::byte>> blocks_;
+  std::vector<const std::byte*> pointers_;
 };
 
-}  // namespace
-
-TEST_CASE("attend: right, and the scalar bits on every table") {
+void check_attention(CacheFormat format, double tolerance) {
   for (const std::int64_t heads : {1, 2, 3, 4, 5, 9}) {
     for (const std::int64_t dim : {8, 16, 37, 64}) {
       for (const std::int64_t positions : {1, 17, 64, 65, 200}) {
-        const AttentionCase attention(heads, dim, positions);
+        const AttentionCase attention(format, heads, dim, positions);
         for (const std::int64_t first : {std::int64_t{0}, positions / 2, positions - 1}) {
           CAPTURE(heads);
           CAPTURE(dim);
@@ -385,7 +424,7 @@ TEST_CASE("attend: right, and the scalar bits on every table") {
             const float* mixed = expected.data() + 2 * heads + h * padded_dim(dim);
             for (std::int64_t d = 0; d < dim; d += 5) {
               const double right = attention.expected(h, d, first, positions);
-              CHECK(std::fabs(mixed[d] / sum - right) < 1e-5);
+              CHECK(std::fabs(mixed[d] / sum - right) < tolerance);
             }
           }
           for_each_table([&](const Kernels& table) {
@@ -395,6 +434,16 @@ TEST_CASE("attend: right, and the scalar bits on every table") {
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("attend: right over f32, and the scalar bits on every table") {
+  check_attention(CacheFormat::f32, 1e-5);
+}
+
+TEST_CASE("attend: right over int8, and the scalar bits on every table") {
+  check_attention(CacheFormat::i8, 0.06);
 }
 
 TEST_CASE("LINNET_KERNELS chooses a table by name, or says what there is") {
