@@ -15,7 +15,8 @@ bool accepts(const fs::path& folder) {
 }
 
 void run_case(const CaseContext& context) {
-  if (run_forward_case(context) || run_function_case(context)) return;
+  if (run_forward_case(context) || run_loss_case(context)) return;
+  if (run_function_case(context) || run_quantized_case(context)) return;
   if (run_blocks_case(context) || run_sampling_case(context)) return;
   context.report.skip(context.name(), "cases of kind " + context.kind() + " are not built yet");
 }

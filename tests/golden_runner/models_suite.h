@@ -23,7 +23,9 @@ struct CaseContext {
 
 // Each returns false when the kind is not its own.
 bool run_forward_case(const CaseContext& context);   // forward, forward-steps, gguf-forward, error
+bool run_loss_case(const CaseContext& context);      // loss
 bool run_function_case(const CaseContext& context);  // activation, rms_norm, softmax, rope
+bool run_quantized_case(const CaseContext& context);  // affine-*, microscaled-*, table
 
 // Checks that a folder's second spelling of its config gives the same model.
 void run_other_spelling(const std::filesystem::path& folder, const linnet::Json& head,
