@@ -1,3 +1,4 @@
+#include "cli/bench_command.h"
 #include "cli/command.h"
 #include "cli/parse_command.h"
 
@@ -12,6 +13,7 @@ std::vector<Command> all_commands() {
   commands.push_back(make_detokenize_command());
   commands.push_back(make_template_command());
   commands.push_back(make_parse_command());
+  commands.push_back(make_bench_command());
   commands.push_back(make_doctor_command());
   commands.push_back(make_completion_command());
   return commands;

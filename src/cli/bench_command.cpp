@@ -1,0 +1,65 @@
+#include "cli/bench_command.h"
+
+#include <memory>
+
+#include "cli/bench_options.h"
+#include "cli/bench_tokenizer.h"
+
+namespace linnet {
+namespace {
+
+struct Subject {
+  const char* name;
+  int (*run)(CommandContext&, const BenchOptions&);
+};
+
+constexpr Subject kSubjects[] = {
+    {"tokenizer", bench_tokenizer},
+};
+
+}  // namespace
+
+Command make_bench_command() {
+  auto options = std::make_shared<BenchOptions>();
+  std::vector<std::string> names;
+  for (const Subject& subject : kSubjects) names.emplace_back(subject.name);
+  Command command;
+  command.name = "bench";
+  command.summary = "Measure how fast a part of Linnet is on this machine";
+  command.details =
+      "tokenizer: the time to load it, and on one core how many megabytes (10^6 bytes) of text it "
+      "encodes and decodes in a second. --model may be a tokenizer.json too. Without --text three "
+      "generated texts are used: like English, like Chinese, like code. \"first\" is the first "
+      "encoding of a text, by a tokenizer that has seen none of its words.\n"
+      "Rates are the least, the median and the greatest of all runs.";
+  command.examples = {
+      "linnet bench tokenizer --model smollm2",
+      "linnet bench tokenizer --model path/to/tokenizer.json --text book.txt --json"};
+  command.argument = Argument{.name = "SUBJECT",
+                              .help = "what to measure: tokenizer",
+                              .choices = names,
+                              .required = true,
+                              .set = to_choice(options->subject, names)};
+  command.options = {
+      {.name = "text",
+       .value = "FILE",
+       .help = "a text to measure with; bytes that are not UTF-8 are replaced",
+       .repeatable = true,
+       .is_path = true,
+       .set = [options](const std::string& path) { options->texts.push_back(path); }},
+      {.name = "runs",
+       .value = "N",
+       .help = "how often each thing is measured (default 5)",
+       .set = to_integer(options->runs, {1, 1000})},
+      {.name = "json", .help = "print a JSON record", .set = to_flag(options->json)},
+  };
+  command.run = [options](CommandContext& context) {
+    for (const Subject& subject : kSubjects) {
+      if (options->subject == subject.name) return subject.run(context, *options);
+    }
+    throw UsageError("SUBJECT is missing; linnet bench --help lists them");
+  };
+  return command;
+}
+
+}  // namespace linnet
