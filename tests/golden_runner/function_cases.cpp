@@ -15,12 +15,9 @@ Tensor input(const CaseContext& context, std::string_view field) {
   return find_array(context.test_case, "inputs", field, context.arrays).value();
 }
 
-void compare(const CaseContext& context, std::string_view field, std::span<const float> got) {
+void compare(const CaseContext& context, const std::string& field, std::span<const float> got) {
   const Tensor expected = find_array(context.test_case, "expected", field, context.arrays).value();
-  const auto fault =
-      difference(got, expected.to_floats(), Tolerance::of(context.head, context.test_case));
-  const std::string name = context.name() + "/" + std::string(field);
-  fault ? context.report.fail(name, *fault) : context.report.pass(name);
+  context.judge(field, got, expected.to_floats());
 }
 
 void run_activation(const CaseContext& context) {

@@ -51,13 +51,9 @@ class LossCase {
     outputs_ = linnet::forward(*model_, request);
   }
 
-  void check(std::string_view field, std::span<const float> got) const {
+  void check(const std::string& field, std::span<const float> got) const {
     const auto expected = find_array(context_.test_case, "expected", field, context_.arrays);
-    const std::string name = context_.name() + "/" + std::string(field);
-    if (!expected) return context_.report.fail(name, "there is no such array");
-    const auto fault =
-        difference(got, expected->to_floats(), Tolerance::of(context_.head, context_.test_case));
-    fault ? context_.report.fail(name, *fault) : context_.report.pass(name);
+    context_.judge(field, got, expected.value().to_floats());
   }
 
   void check_value(double value) const {
