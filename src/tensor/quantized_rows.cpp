@@ -26,7 +26,8 @@ int nearest(const Level* middles, float x) {
 struct Middles {
   float value[15];
   constexpr Middles() : value{} {
-    for (int i = 0; i < 15; ++i) value[i] = 0.5f * static_cast<float>(kN4Levels[i] + kN4Levels[i + 1]);
+    for (int i = 0; i < 15; ++i)
+      value[i] = 0.5f * static_cast<float>(kN4Levels[i] + kN4Levels[i + 1]);
   }
 };
 constexpr Middles kMiddles;

@@ -19,9 +19,9 @@ struct I8Row {
 };
 
 struct N4Row {
-  float scale = 0;                     // exactly an f16
-  std::vector<std::int8_t> groups;     // [ceil(width / 32)]
-  std::vector<std::uint8_t> codes;     // [width], one code per byte
+  float scale = 0;                  // exactly an f16
+  std::vector<std::int8_t> groups;  // [ceil(width / 32)]
+  std::vector<std::uint8_t> codes;  // [width], one code per byte
 };
 
 // scale = max|w| / 127, codes rounded to nearest, ties to even.

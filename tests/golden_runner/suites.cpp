@@ -6,6 +6,7 @@ namespace golden {
 extern const Suite kChatSuite;
 extern const Suite kJinjaSuite;
 extern const Suite kWildTemplatesSuite;
+extern const Suite kNf4Suite;
 extern const Suite kModelsSuite;
 extern const Suite kCorruptSuite;
 extern const Suite kTokenizerSuite;
@@ -17,8 +18,9 @@ extern const Suite kRouterSuite;
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {
       // By the folder's name, so before those that look for files.
-      kTokenizerSuite, kStreamSuite,        kChatSuite,   kJinjaSuite,   kOutputSuite,
-      kRouterSuite,    kWildTemplatesSuite, kModelsSuite, kCorruptSuite, kTranscriptSuite,
+      kTokenizerSuite, kStreamSuite,  kChatSuite,          kJinjaSuite,
+      kOutputSuite,    kRouterSuite,  kWildTemplatesSuite, kNf4Suite,
+      kModelsSuite,    kCorruptSuite, kTranscriptSuite,
   };
   return all;
 }
