@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "text/byte_alphabet.h"
+#include "text/clean_up_spaces.h"
 #include "text/normalize.h"
 #include "text/pre_tokenizer.h"
 
@@ -59,6 +60,21 @@ void make_specials_unreachable(TokenizerData& data) {
   });
 }
 
+// That of the file, or one made of the ids before and after; a pair is one text behind the other.
+RowTemplate row_template_of(const TokenizerData& data) {
+  if (data.row_template) return *data.row_template;
+  RowTemplate around;
+  for (auto* items : {&around.single, &around.pair}) {
+    const auto item_of = [](TokenId id) { return RowTemplate::Item{RowTemplate::Kind::id, 0, id}; };
+    std::vector<RowTemplate::Item> all;
+    for (const TokenId id : data.before) all.push_back(item_of(id));
+    all.insert(all.end(), items->begin(), items->end());
+    for (const TokenId id : data.after) all.push_back(item_of(id));
+    *items = std::move(all);
+  }
+  return around;
+}
+
 TokenizerData prepared(TokenizerData data) {
   check_tokenizer_data(data);
   data.vocab.resize(token_count(data));
@@ -74,6 +90,7 @@ Tokenizer::Tokenizer(TokenizerData&& data, Prepared)
     : name_(std::move(data.name)),
       split_(data.split),
       normalize_nfc_(data.normalize_nfc),
+      row_template_(row_template_of(data)),
       before_(std::move(data.before)),
       after_(std::move(data.after)),
       bpe_(data),
@@ -185,13 +202,19 @@ void Tokenizer::add_spans(std::string_view text, TokenSpan piece, std::span<cons
   }
 }
 
+std::string Tokenizer::decode(std::span<const TokenId> ids, DecodeOptions options) const {
+  const std::string text = decode(ids, options.skip_special);
+  return options.clean_up_spaces ? clean_up_spaces(text) : text;
+}
+
 std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {
   std::string bytes = decode_bytes(ids, skip_special);
-  return find_invalid_utf8(bytes) ? repair_utf8(bytes) : bytes;
+  return simdjson::validate_utf8(bytes.data(), bytes.size()) ? bytes : repair_utf8(bytes);
 }
 
 std::string Tokenizer::decode_bytes(std::span<const TokenId> ids, bool skip_special) const {
   std::string out;
+  out.reserve(4 * ids.size());
   for (const TokenId id : ids) {
     const std::size_t index = checked(id);
     if (skip_special && kinds_[index] == TokenKind::special) continue;

@@ -32,6 +32,11 @@ struct EncodeOptions {
   InvalidUtf8 invalid_utf8 = InvalidUtf8::refuse;
 };
 
+struct DecodeOptions {
+  bool skip_special = false;
+  bool clean_up_spaces = false;  // see clean_up_spaces.h
+};
+
 // The bytes of the text that a token stands for. A token that holds part of a character has the
 // range of the whole character.
 struct TokenSpan {
@@ -58,7 +63,8 @@ class Tokenizer {
   // Where the tokenizer normalizes (NFC), spans count in the normalized text.
   Encoding encode_with_offsets(std::string_view text, EncodeOptions options = {}) const;
 
-  // Valid UTF-8: wrong or cut characters are U+FFFD.
+  // Valid UTF-8: wrong or cut characters are U+FFFD. Nothing else is changed unless asked for.
+  std::string decode(std::span<const TokenId> ids, DecodeOptions options) const;
   std::string decode(std::span<const TokenId> ids, bool skip_special) const;
   std::string decode_bytes(std::span<const TokenId> ids, bool skip_special) const;
 
@@ -72,6 +78,8 @@ class Tokenizer {
   TokenId size() const { return static_cast<TokenId>(tokens_.size()); }
   const std::vector<AddedToken>& added_tokens() const { return added_.tokens(); }
   const std::string& name() const { return name_; }
+  // What the post-processor puts around a text or a pair.
+  const RowTemplate& row_template() const { return row_template_; }
 
  private:
   enum class TokenKind : std::uint8_t { ordinary, added, special };
@@ -92,6 +100,7 @@ class Tokenizer {
   std::string name_;
   SplitRule split_;
   bool normalize_nfc_;
+  RowTemplate row_template_;
   std::vector<TokenId> before_;
   std::vector<TokenId> after_;
   Bpe bpe_;                          // looks into the strings of tokens_

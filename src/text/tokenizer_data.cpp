@@ -90,6 +90,10 @@ void check_tokenizer_data(const TokenizerData& data) {
   for (const auto* ids : {&data.before, &data.after}) {
     for (const TokenId id : *ids) check_id(id, count, "the post-processor");
   }
+  if (!data.row_template) return;
+  for (const auto* items : {&data.row_template->single, &data.row_template->pair}) {
+    for (const RowTemplate::Item& item : *items) check_id(item.id, count, "the post-processor");
+  }
 }
 
 }  // namespace linnet

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,19 @@ struct Merge {
   TokenId result;
 };
 
+// What a post-processor makes of a text or a pair, item by item; by default nothing stands around.
+struct RowTemplate {
+  enum class Kind : std::uint8_t { first, second, id };
+  struct Item {
+    Kind kind = Kind::first;
+    std::int32_t type = 0;  // the token type of these ids
+    TokenId id = 0;         // of Kind::id
+    bool operator==(const Item&) const = default;
+  };
+  std::vector<Item> single = {{}};
+  std::vector<Item> pair = {{}, {Kind::second, 1, 0}};
+};
+
 struct TokenizerData {
   std::string name;  // of the source, for messages
   // The bytes of each token (the byte-level alphabet is undone). Empty: no such id, or an id that
@@ -57,6 +71,8 @@ struct TokenizerData {
   // Ids that encode puts around the text when special tokens are asked for.
   std::vector<TokenId> before;
   std::vector<TokenId> after;
+  // With the same ids as `before` and `after` for a single text, where the file has a template.
+  std::optional<RowTemplate> row_template;
 };
 
 // One more than the largest id.

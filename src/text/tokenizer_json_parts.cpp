@@ -92,30 +92,60 @@ void read_pre_tokenizer(const JsonField& root, TokenizerData& data) {
   }
 }
 
-// {"SpecialToken": {"id": name}} and {"Sequence": {"id": "A"}}, once.
-void read_template(const JsonField& part, TokenizerData& data) {
-  bool text_seen = false;
-  const std::vector<JsonField> items = part.at("single").elements();
-  if (items.size() > kMaxTemplateItems) {
+std::int32_t type_of_item(const JsonField& item) {
+  return item.find("type_id") ? static_cast<std::int32_t>(item.at("type_id").integer(0, 255)) : 0;
+}
+
+// {"SpecialToken": {"id": name, "type_id": 0}} and {"Sequence": {"id": "A", "type_id": 0}}; each of
+// the `sequences` ("A" or "AB") once.
+std::vector<RowTemplate::Item> read_template_items(const JsonField& part, const char* key,
+                                                   std::string_view sequences) {
+  const std::vector<JsonField> fields = part.at(key).elements();
+  if (fields.size() > kMaxTemplateItems) {
     part.refuse(ErrorCode::unsupported, fmt::format("has {} items, at most {} are expected",
-                                                    items.size(), kMaxTemplateItems));
+                                                    fields.size(), kMaxTemplateItems));
   }
-  for (const JsonField& item : items) {
-    const auto token = item.find("SpecialToken");
-    if (!token) {
-      if (item.at("Sequence").text_or("id", "") != "A" || text_seen) {
-        item.refuse(ErrorCode::unsupported, "is not the one sequence A");
+  std::vector<RowTemplate::Item> items;
+  std::string seen;
+  for (const JsonField& field : fields) {
+    if (const auto token = field.find("SpecialToken")) {
+      const JsonField ids = part.at("special_tokens").at(token->at("id").text()).at("ids");
+      for (const JsonField& id : ids.elements()) {
+        items.push_back({RowTemplate::Kind::id, type_of_item(*token),
+                         static_cast<TokenId>(id.integer(0, kMaxTokenId))});
       }
-      text_seen = true;
       continue;
     }
-    const JsonField ids = part.at("special_tokens").at(token->at("id").text()).at("ids");
-    for (const JsonField& id : ids.elements()) {
-      const auto value = static_cast<TokenId>(id.integer(0, kMaxTokenId));
-      (text_seen ? data.after : data.before).push_back(value);
+    const JsonField sequence = field.at("Sequence");
+    const std::string_view name = sequence.text_or("id", "");
+    if (name.size() != 1 || sequences.find(name) == std::string_view::npos ||
+        seen.find(name) != std::string::npos) {
+      field.refuse(ErrorCode::unsupported,
+                   fmt::format("is not one of the sequences {}, each once", sequences));
+    }
+    seen += name;
+    items.push_back({name == "A" ? RowTemplate::Kind::first : RowTemplate::Kind::second,
+                     type_of_item(sequence), 0});
+  }
+  if (seen.size() != sequences.size()) {
+    part.at(key).refuse(ErrorCode::unsupported, "has no place for the text");
+  }
+  return items;
+}
+
+void read_template(const JsonField& part, TokenizerData& data) {
+  RowTemplate around;
+  around.single = read_template_items(part, "single", "A");
+  if (part.find("pair")) around.pair = read_template_items(part, "pair", "AB");
+  bool text_seen = false;
+  for (const RowTemplate::Item& item : around.single) {
+    if (item.kind == RowTemplate::Kind::first) {
+      text_seen = true;
+    } else {
+      (text_seen ? data.after : data.before).push_back(item.id);
     }
   }
-  if (!text_seen) part.refuse(ErrorCode::unsupported, "has no place for the text");
+  data.row_template = std::move(around);
 }
 
 void read_post_processor(const JsonField& root, TokenizerData& data) {
