@@ -136,7 +136,15 @@ TokenId id_of(const dom::key_value_pair& entry, const TokenizerData& data) {
   return static_cast<TokenId>(field.integer(0, kMaxTokenId));
 }
 
+// Files say how many entries they have before anything is made of them.
+void check_count(const TokenizerData& data, std::string_view path, std::size_t count,
+                 std::size_t limit) {
+  if (count <= limit) return;
+  refuse(data, path, fmt::format("has {} entries or more, at most {} are possible", count, limit));
+}
+
 void read_vocab(const dom::object& vocab, TokenizerData& data) {
+  check_count(data, "model.vocab", vocab.size(), std::size_t{kMaxTokenId} + 1);
   TokenId last = -1;
   for (const auto& entry : vocab) last = std::max(last, id_of(entry, data));
   data.vocab.resize(static_cast<std::size_t>(last) + 1);
@@ -157,6 +165,7 @@ void read_vocab(const dom::object& vocab, TokenizerData& data) {
 
 // ["left", "right"], or "left right" in older files.
 void read_merges(const dom::array& merges, TokenizerData& data) {
+  check_count(data, "model.merges", merges.size(), kMaxMerges);
   MergeReader reader(data);
   data.merges.reserve(merges.size());
   std::size_t index = 0;

@@ -185,6 +185,47 @@ TEST_CASE("absurd files are corrupt files, by field") {
   CHECK(has(message, "ids 0 and 9 are both the token 'a'"));
 }
 
+TEST_CASE("merges that lead in a circle, or to themselves, are refused") {
+  const auto with_merges = [](const char* vocab, const char* merges) {
+    Json root = small();
+    part(root, {"model"}).set("vocab", Json::parse(vocab, "vocab"));
+    part(root, {"model"}).set("merges", Json::parse(merges, "merges"));
+    root.set("added_tokens", Json::array());
+    return root.dump();
+  };
+  // Each makes a longer token, so a circle would need one of endless length.
+  const std::string circle =
+      with_merges(R"({"a":0,"aa":1,"aaa":2})", R"([["a","a"],["aa","a"],["aaa","a"]])");
+  std::string message;
+  CHECK(load_error(circle, &message) == "corrupt_file");
+  CHECK(has(message, "merge 2 ('aaa' 'a') makes a token without an id"));
+  CHECK(load_error(with_merges(R"({"a":0})", R"([["a",""]])")) == "corrupt_file");
+  // The same merge many times is one; its last place counts.
+  const std::string twice =
+      with_merges(R"({"a":0,"b":1,"c":2,"ab":3,"bc":4})", R"([["a","b"],["b","c"],["a","b"]])");
+  CHECK(Tokenizer(tokenizer_data_from_json(twice, "t")).encode("abc") == Ids{0, 4});
+}
+
+TEST_CASE("millions of entries are refused before anything is made of them") {
+  std::string vocab = "{";
+  std::string merges = "[";
+  for (int i = 0; i <= kMaxTokenId + 1; ++i) {
+    vocab += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":" + std::to_string(i);
+    merges += i > 0 ? ",7" : "7";
+  }
+  const std::string whole = kSmall;
+  const auto replaced = [&](std::string_view from, std::string_view to, const std::string& with) {
+    const std::size_t begin = whole.find(from);
+    const std::size_t end = whole.find(to, begin);
+    return whole.substr(0, begin) + with + whole.substr(end + to.size());
+  };
+  std::string message;
+  CHECK(load_error(replaced(R"({"a": 0)", "}", vocab + "}"), &message) == "corrupt_file");
+  CHECK(has(message, "model.vocab has 2097153 entries or more, at most 2097152 are possible"));
+  CHECK(load_error(replaced(R"([["a", "b"])", "]}", merges + "]}"), &message) == "corrupt_file");
+  CHECK(has(message, "model.merges has 2097153 entries or more, at most 2097151 are possible"));
+}
+
 TEST_CASE("an entry outside of the byte alphabet is decoded, but never reached") {
   Json root = small();
   part(root, {"model", "vocab"}).set("a b", 7);

@@ -2,11 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <random>
 #include <thread>
 
+#include "base/file_map.h"
 #include "text/random_text.h"
+#include "text/tokenizer_json.h"
 #include "text/toy_tokenizer.h"
+#include "time_limit.h"
 
 using namespace linnet;
 using toy::bytes;
@@ -18,6 +22,19 @@ namespace {
 
 const std::filesystem::path kTiny =
     std::filesystem::path(LINNET_SOURCE_DIR) / "tests/golden/text/tokenizer/tiny2k_tokenizer.json";
+
+std::vector<std::unique_ptr<Tokenizer>> tiny_by_each_rule() {
+  TokenizerData data =
+      tokenizer_data_from_json(as_text(FileMap::open(kTiny)->bytes()), kTiny.string());
+  std::vector<std::unique_ptr<Tokenizer>> all;
+  for (const auto rule :
+       {SplitRule::gpt2, SplitRule::llama3, SplitRule::smollm, SplitRule::qwen2}) {
+    data.split = rule;
+    data.ignore_merges = rule == SplitRule::llama3;
+    all.push_back(std::make_unique<Tokenizer>(data));
+  }
+  return all;
+}
 
 std::string spans_of(const Tokenizer& tokenizer, std::string_view text) {
   std::string out;
@@ -184,40 +201,69 @@ TEST_CASE("questions about ids") {
   CHECK(message == "token id 260 is outside of the vocabulary, which has 260 ids (0 to 259)");
 }
 
-TEST_CASE("decode(encode(x)) is x, whatever is parsed, and ranges cover the text") {
-  const auto tiny = load_tokenizer_json(kTiny);
-  std::mt19937 random(3);
-  for (int round = 0; round < 1500; ++round) {
-    std::string text = toy::random_text(random, random() % 60);
-    if (round % 3 == 0) text += "<|im_end|><think> " + toy::random_text(random, 5);
-    const Encoding encoding = tiny->encode_with_offsets(text);
-    REQUIRE(tiny->decode(encoding.ids, false) == text);
-    REQUIRE(tiny->encode(text) == encoding.ids);
-    for (const auto parsing : {SpecialParsing::none, SpecialParsing::not_special}) {
-      const Ids ids = tiny->encode(text, {.parsing = parsing});
-      REQUIRE(tiny->decode(ids, true) == text);
+TEST_CASE("decode(encode(x)) is x by each rule, whatever is parsed, and ranges cover the text") {
+  for (const auto& tokenizer : tiny_by_each_rule()) {
+    const TokenId first_added = tokenizer->added_tokens()[0].id;
+    std::mt19937 random(3);
+    for (int round = 0; round < 800; ++round) {
+      std::string text = toy::random_text(random, random() % 60);
+      if (round % 3 == 0) text += "<|im_end|><think> " + toy::random_text(random, 5);
+      const Encoding encoding = tokenizer->encode_with_offsets(text);
+      REQUIRE(tokenizer->decode(encoding.ids, false) == text);
+      REQUIRE(tokenizer->encode(text) == encoding.ids);
+      for (const auto parsing : {SpecialParsing::none, SpecialParsing::not_special}) {
+        const Ids ids = tokenizer->encode(text, {.parsing = parsing});
+        REQUIRE(tokenizer->decode(ids, true) == text);
+        for (const TokenId id : ids) {
+          // No added token comes of text that is not parsed for them.
+          REQUIRE((id < first_added || parsing == SpecialParsing::not_special));
+          REQUIRE_FALSE(tokenizer->is_special(id));
+        }
+      }
+      std::size_t covered = 0;
+      for (const TokenSpan span : encoding.spans) {
+        REQUIRE(span.begin <= covered);
+        REQUIRE(span.end >= covered);
+        covered = span.end;
+      }
+      REQUIRE(covered == text.size());
     }
-    std::size_t covered = 0;
-    for (const TokenSpan span : encoding.spans) {
-      REQUIRE(span.begin <= covered);
-      REQUIRE(span.end >= covered);
-      covered = span.end;
-    }
-    REQUIRE(covered == text.size());
   }
 }
 
-TEST_CASE("a megabyte of mixed scripts survives") {
-  const auto tiny = load_tokenizer_json(kTiny);
+TEST_CASE("a megabyte of mixed scripts survives by each rule, and gives the same ids again") {
   std::mt19937 random(1);
   std::string text;
   while (text.size() < 1'000'000) {
     text += toy::random_text(random, 200);
     text +=
         "\t\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB\r\ncaf\xC3\xA9 "
-        "e\xCC\x81\xC2\xA0\xE2\x80\xA8";
+        "e\xCC\x81\xC2\xA0\xE2\x80\xA8 the same words again and again";
   }
-  CHECK(tiny->decode(tiny->encode(text), false) == text);
+  for (const auto& tokenizer : tiny_by_each_rule()) {
+    Ids ids = tokenizer->encode(text);
+    CHECK(tokenizer->decode(ids, false) == text);
+    // With all words remembered, and in the memory of the first result.
+    const Ids first = ids;
+    tokenizer->encode_to(text, {}, ids);
+    CHECK(ids == first);
+  }
+}
+
+TEST_CASE("hostile added tokens cost no more than their length for each byte") {
+  ToyVocabulary toy;
+  for (std::size_t length = 1; length <= 512; length *= 2) {
+    toy.special(std::string(length, 'x') + "!");
+    toy.data.added.back().lstrip = length % 3 == 0;
+    toy.data.added.back().single_word = length % 5 == 0;
+  }
+  const Tokenizer tokenizer(toy.data);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string text(300'000, 'x');
+  CHECK(tokenizer.encode(text) == bytes(text));
+  CHECK(tokenizer.encode(text + "!").back() >= 256);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  CHECK(std::chrono::duration<double>(took).count() < linnet::testing::time_limit(10.0));
 }
 
 TEST_CASE("normalization to NFC comes before everything else") {
