@@ -83,7 +83,8 @@ RopeTable table_of(const RopeConfig& rope, const ModelConfig& config) {
     table.inverse_frequency = yarn_frequencies(rope, config.head_dim);
     table.attention_factor = yarn_attention_factor(rope);
   } else if (rope.type == "longrope") {
-    table.limit = rope.original_positions;
+    // Equal factors (files of Llama 3.1 as GGUF) do not depend on the length.
+    if (rope.long_factor != rope.short_factor) table.limit = rope.original_positions;
     table.long_inverse_frequency = divided(table.inverse_frequency, rope.long_factor);
     table.inverse_frequency = divided(table.inverse_frequency, rope.short_factor);
     table.attention_factor = longrope_attention_factor(rope);
