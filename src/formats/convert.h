@@ -28,15 +28,14 @@ struct ConvertOptions {
 struct ConvertReport {
   std::vector<std::string> files;  // names of what was written
   std::size_t tensors = 0;
-  std::uint64_t bytes = 0;          // of the tensors
-  std::vector<std::string> notes;   // what changed or was left out, one sentence each
-  std::vector<Overflow> overflows;  // finite weights that became infinite
+  std::uint64_t bytes = 0;         // of the tensors
+  std::vector<std::string> notes;  // what changed or was left out, one sentence each
 };
 
 // A target whose name ends in .gguf becomes a GGUF file, any other a folder. Errors:
 // invalid_argument: the target exists (without overwrite), is the source or lies in its folder, a
-// type that the format cannot hold; unsupported: what the format cannot say, by field; corrupt_file
-// for a source that contradicts itself; not_found, io, cancelled.
+// type that the format or a weight's value does not fit; unsupported: what the format cannot say,
+// by field; corrupt_file for a source that contradicts itself; not_found, io, cancelled.
 ConvertReport convert_model(const ModelFiles& source, const std::filesystem::path& target,
                             const ConvertOptions& options);
 

@@ -181,7 +181,6 @@ void convert_to_folder(const ModelFiles& source, const fs::path& target,
     report.files.push_back(std::move(name));
   }
   staged.commit(stale_weights(target));
-  report.overflows = output.overflows();
 }
 
 }  // namespace linnet

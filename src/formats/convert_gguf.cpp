@@ -178,7 +178,8 @@ std::string name_of(const std::filesystem::path& path) {
 void add_general(const ModelFiles& source, std::vector<GgufField>& fields) {
   fields.push_back({"general.type", std::string("model")});
   std::string name = name_of(source.path);
-  for (const char* key : {"general.name", "general.license", "general.description"}) {
+  if (source.license) fields.push_back({"general.license", *source.license});
+  for (const char* key : {"general.name", "general.description"}) {
     const GgufValue* value = source.gguf == nullptr ? nullptr : source.gguf->find(key);
     if (value != nullptr && value->type() == GgufType::string) {
       fields.push_back({key, std::string(value->as_string())});
@@ -208,7 +209,6 @@ void convert_to_gguf(const ModelFiles& source, const std::filesystem::path& targ
   TensorOutput output(report.bytes, options.output);
   write_gguf(target, fields, tensors, output);
   report.files = {target.filename().string()};
-  report.overflows = output.overflows();
 }
 
 }  // namespace linnet

@@ -58,23 +58,6 @@ bool keeps_every_value(const Tensor& tensor, DType dtype) {
 
 }  // namespace
 
-bool is_floating(DType dtype) {
-  switch (dtype) {
-    case DType::i8:
-    case DType::u8:
-    case DType::i16:
-    case DType::u16:
-    case DType::i32:
-    case DType::u32:
-    case DType::i64:
-    case DType::u64:
-    case DType::boolean:
-      return false;
-    default:
-      return true;
-  }
-}
-
 std::vector<TensorInfo> tensors_to_convert(const ModelFiles& source, ConvertReport& report) {
   if (source.weights == nullptr) source.tensor(kEmbedding);  // says which files are missing
   std::vector<TensorInfo> infos = source.weights->tensors();

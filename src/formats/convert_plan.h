@@ -18,9 +18,7 @@ DType type_in_gguf(const TensorInfo& info, const ConvertOptions& options, Conver
 DType type_in_safetensors(const TensorInfo& info, const ModelFiles& source,
                           const ConvertOptions& options);
 
-bool is_floating(DType dtype);  // blocks count too
-
-// Moves on what TensorOutput found.
+// The two conversions, to a target that was checked. They fill the report.
 void convert_to_gguf(const ModelFiles& source, const std::filesystem::path& target,
                      const ConvertOptions& options, ConvertReport& report);
 void convert_to_folder(const ModelFiles& source, const std::filesystem::path& target,

@@ -21,6 +21,7 @@ Json gguf_generation_config(const GgufFile& file);
 // The texts of the special tokens and whether they are added; null without a tokenizer.
 Json gguf_tokenizer_config(const GgufFile& file);
 std::optional<std::string> gguf_chat_template(const GgufFile& file);
+std::optional<std::string> gguf_license(const GgufFile& file);
 // As the file has it, unchecked. Error{not_found} when the file has no tokenizer.
 GgufVocabulary gguf_vocabulary(const GgufFile& file);
 TokenizerData gguf_tokenizer(const GgufFile& file);

@@ -102,4 +102,10 @@ std::optional<std::string> gguf_chat_template(const GgufFile& file) {
   return std::string(value->as_string());
 }
 
+std::optional<std::string> gguf_license(const GgufFile& file) {
+  const GgufValue* value = file.find("general.license");
+  if (value == nullptr || value->type() != GgufType::string) return std::nullopt;
+  return repair_utf8(value->as_string());
+}
+
 }  // namespace linnet

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "formats/cast_weights.h"
 #include "formats/gguf_model.h"
+#include "formats/model_card.h"
 #include "formats/presence.h"
 #include "text/tokenizer_json.h"
 
@@ -70,6 +72,7 @@ ModelFiles open_folder(const fs::path& folder, const OpenOptions& options) {
   files.tokenizer_config = parse_optional(folder / "tokenizer_config.json");
   files.special_tokens_map = parse_optional(folder / "special_tokens_map.json");
   files.chat_template = folder_template(folder, files.tokenizer_config);
+  files.license = model_card_license(folder);
   files.weights = open_safetensors_weights(folder, options.access, files.notes);
   files.read_tokenizer = [path = folder / "tokenizer.json"] {
     if (!is_there(path)) {
@@ -93,6 +96,7 @@ ModelFiles open_gguf(const fs::path& path, FileAccess access) {
   files.generation_config = gguf_generation_config(*file);
   files.tokenizer_config = gguf_tokenizer_config(*file);
   files.chat_template = gguf_chat_template(*file);
+  files.license = gguf_license(*file);
   files.weights = gguf_weights(file);
   files.read_tokenizer = [file] { return gguf_tokenizer(*file); };
   files.gguf = file;
@@ -127,6 +131,23 @@ std::vector<fs::path> gguf_files_in(const fs::path& folder) {
   fail(ErrorCode::invalid_argument,
        fmt::format("{}: holds {} GGUF files; give the path of one of them:{}", folder.string(),
                    gguf.size(), names));
+}
+
+ModelFiles open_as_it_is(const fs::path& path, const OpenOptions& options) {
+  if (!is_there(path)) {
+    fail(ErrorCode::not_found,
+         fmt::format("{}: not there; give a model folder or a .gguf file", path.string()));
+  }
+  if (!is_folder(path) && path.extension() == ".json") {
+    OpenOptions named = options;
+    named.config_name = path.filename().string();
+    return open_folder(path.has_parent_path() ? path.parent_path() : ".", named);
+  }
+  if (!is_folder(path)) return open_gguf(path, options.access);
+  if (is_there(path / options.config_name)) return open_folder(path, options);
+  const std::vector<fs::path> gguf = gguf_files_in(path);
+  if (gguf.size() != 1) no_model(path, options, gguf);
+  return open_gguf(gguf[0], options.access);
 }
 
 }  // namespace
@@ -165,15 +186,10 @@ std::shared_ptr<const Tokenizer> ModelFiles::load_tokenizer() const {
 }
 
 ModelFiles open_model_files(const fs::path& path, const OpenOptions& options) {
-  if (!is_there(path)) {
-    fail(ErrorCode::not_found,
-         fmt::format("{}: not there; give a model folder or a .gguf file", path.string()));
-  }
-  if (!is_folder(path)) return open_gguf(path, options.access);
-  if (is_there(path / options.config_name)) return open_folder(path, options);
-  const std::vector<fs::path> gguf = gguf_files_in(path);
-  if (gguf.size() != 1) no_model(path, options, gguf);
-  return open_gguf(gguf[0], options.access);
+  ModelFiles files = open_as_it_is(path, options);
+  if (!options.dtype || files.weights == nullptr) return files;
+  files.weights = cast_weights(std::move(files.weights), *options.dtype);
+  return files;
 }
 
 }  // namespace linnet

@@ -28,6 +28,7 @@ struct ModelFiles {
   Json tokenizer_config;       // null when absent
   Json special_tokens_map;     // null when absent
   std::optional<std::string> chat_template;
+  std::optional<std::string> license;      // by the model card, or the GGUF file
   std::shared_ptr<const Weights> weights;  // null when the folder has none
   std::vector<std::string> notes;          // what was found and ignored, one sentence each
 
@@ -51,9 +52,11 @@ struct ModelFiles {
 struct OpenOptions {
   FileAccess access = FileAccess::map;
   std::string config_name = "config.json";  // of another file in the folder
+  std::optional<DType> dtype;               // none: each tensor as the file has it
 };
 
-// Errors: not_found, naming the file that is missing and what to do; corrupt_file; unsupported.
+// The path of a .json file stands for its folder with that file as the config. Errors: not_found,
+// naming the file that is missing and what to do; corrupt_file; unsupported.
 ModelFiles open_model_files(const std::filesystem::path& path, const OpenOptions& options = {});
 
 }  // namespace linnet

@@ -1,11 +1,15 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <exception>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/thread_pool.h"
 #include "formats/presence.h"
 #include "formats/safetensors.h"
 #include "formats/weights.h"
@@ -86,9 +90,9 @@ const Json::Object& weight_map(const Json& index, std::string_view name) {
   return map->as_object();
 }
 
-std::map<std::string, SharedFile> open_shards(const Json::Object& map, const fs::path& index,
-                                              FileAccess access) {
-  std::map<std::string, SharedFile> shards;
+// The shards that an index names, sorted; each is there.
+std::vector<std::string> shard_names(const Json::Object& map, const fs::path& index) {
+  std::set<std::string> shards;
   for (const auto& [tensor, value] : map) {
     if (!value.is_string()) {
       corrupt(index.string(), fmt::format("weight_map: {} has no shard name", json_quote(tensor)));
@@ -105,7 +109,33 @@ std::map<std::string, SharedFile> open_shards(const Json::Object& map, const fs:
            fmt::format("{}: this shard is missing, though {} names it; download the model again",
                        path.string(), kIndex));
     }
-    shards.emplace(shard, SafetensorsFile::open(path, access));
+    shards.insert(shard);
+  }
+  return {shards.begin(), shards.end()};
+}
+
+// In parallel: without a mapping opening reads whole files. The error is that of the first shard
+// that has one, however the threads ran.
+std::map<std::string, SharedFile> open_shards(const std::vector<std::string>& names,
+                                              const fs::path& folder, FileAccess access) {
+  std::vector<SharedFile> files(names.size());
+  std::vector<std::exception_ptr> errors(names.size());
+  ThreadPool pool(static_cast<int>(
+      std::min<std::size_t>(names.size(), static_cast<std::size_t>(available_cores()))));
+  pool.parallel_for(
+      static_cast<std::int64_t>(names.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          try {
+            files[i] = SafetensorsFile::open(folder / names[i], access);
+          } catch (...) {
+            errors[i] = std::current_exception();
+          }
+        }
+      });
+  std::map<std::string, SharedFile> shards;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (errors[i]) std::rethrow_exception(errors[i]);
+    shards.emplace(names[i], std::move(files[i]));
   }
   return shards;
 }
@@ -114,7 +144,7 @@ std::shared_ptr<const Weights> open_sharded(const fs::path& path, FileAccess acc
                                             std::vector<std::string>& notes) {
   const Json index = Json::parse_file(path.string());
   const Json::Object& map = weight_map(index, path.string());
-  const auto shards = open_shards(map, path, access);
+  const auto shards = open_shards(shard_names(map, path), path.parent_path(), access);
   auto weights = std::make_shared<SafetensorsWeights>(path.string());
   for (const auto& [tensor, value] : map) {
     const SharedFile& file = shards.at(value.as_string());

@@ -13,4 +13,7 @@ struct TensorInfo {
   Shape shape;
 };
 
+// Blocks count too.
+bool is_floating(DType dtype);
+
 }  // namespace linnet

@@ -30,20 +30,13 @@ struct OutputOptions {
   const std::atomic<bool>* cancel = nullptr;  // raised: Error{cancelled}
 };
 
-// Finite values that became infinite in a narrower type, by tensor.
-struct Overflow {
-  std::string name;
-  std::uint64_t values = 0;
-};
-
 class TensorOutput {
  public:
   // `bytes` is what all calls of write() together will write, for the progress.
   TensorOutput(std::uint64_t bytes, OutputOptions options);
-  // Errors: those of load and of the file; cancelled; unsupported for a type that Linnet cannot
-  // write from the one that was loaded.
+  // Errors: those of load and of the file; cancelled; invalid_argument for values that the type
+  // cannot hold; unsupported for a type that Linnet cannot write from the one that was loaded.
   void write(const OutgoingTensor& tensor, AtomicFile& file);
-  const std::vector<Overflow>& overflows() const { return overflows_; }
 
  private:
   void copy(Bytes bytes, AtomicFile& file);
@@ -54,7 +47,6 @@ class TensorOutput {
   std::uint64_t total_;
   std::uint64_t done_ = 0;
   std::unique_ptr<ThreadPool> pool_;  // made when a tensor has to change its type
-  std::vector<Overflow> overflows_;
 };
 
 }  // namespace linnet

@@ -120,17 +120,17 @@ TEST_CASE("a large tensor is converted in pieces that fit together") {
   CHECK(std::equal(expected.begin(), expected.end(), read.bytes().begin()));
 }
 
-TEST_CASE("values that become infinite are counted") {
+TEST_CASE("values beyond the range of a type are counted and refused") {
   const TempFolder folder;
   const std::vector<float> values = {1e30f, -70000, 65504, 65519, 65520, INFINITY, NAN, 1};
-  const std::vector<OutgoingTensor> tensors = {
-      outgoing("x", Tensor::from_values({8}, values), DType::f16),
-      outgoing("y", Tensor::from_values({8}, values), DType::bf16)};
-  TensorOutput output(total_bytes(tensors), {});
-  write_gguf(folder / "f.gguf", {}, tensors, output);
-  REQUIRE(output.overflows().size() == 1);
-  CHECK(output.overflows()[0].name == "x");
-  CHECK(output.overflows()[0].values == 3);  // 65519 still rounds to the largest
+  const Tensor tensor = Tensor::from_values({8, 1}, values);
+  write(folder / "bf16.gguf", {}, {outgoing("x", tensor, DType::bf16)});
+  const auto fault =
+      fault_of([&] { write(folder / "f16.gguf", {}, {outgoing("x", tensor, DType::f16)}); });
+  REQUIRE(fault);
+  CHECK(fault->code == ErrorCode::invalid_argument);
+  CHECK(fault->mentions("x: 3 values"));  // 65519 still rounds to the largest
+  CHECK(entries(folder) == 1);
 }
 
 TEST_CASE("what cannot be written is refused, and nothing is left") {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <span>
 
 #include "formats/fault.h"
 #include "formats/gguf_builder.h"
@@ -201,6 +203,47 @@ TEST_CASE("a folder with one GGUF file, and one with two") {
   const auto fault = fault_of([&] { open_model_files(folder.path()); });
   REQUIRE(fault);
   CHECK(fault->mentions("a.gguf, b.gguf"));
+}
+
+TEST_CASE("weights brought to a type as they are loaded") {
+  const fs::path source = kModels / "base-gqa";
+  const ModelFiles files = open_model_files(source);
+  const auto opened_as = [&](DType dtype) {
+    OpenOptions options;
+    options.dtype = dtype;
+    return open_model_files(source, options);
+  };
+  const std::string matrix = "model.layers.0.mlp.up_proj.weight";
+  const Tensor exact = files.tensor(matrix);
+  CHECK(exact.dtype() == DType::f32);
+  const Tensor half = opened_as(DType::bf16).tensor(matrix);
+  CHECK(half.dtype() == DType::bf16);
+  CHECK(half.to_floats()[5] == bf16_to_f32(f32_to_bf16(exact.to_floats()[5])));
+  CHECK(opened_as(DType::bf16).tensor("model.norm.weight").dtype() == DType::bf16);
+  CHECK(opened_as(DType::q8_0).find(matrix)->dtype == DType::q8_0);
+  CHECK(opened_as(DType::q8_0).tensor(matrix).dtype() == DType::q8_0);
+  CHECK(opened_as(DType::q8_0).tensor("model.norm.weight").dtype() == DType::f32);
+  CHECK(fault_of([&] { opened_as(DType::q6_k); })->code == ErrorCode::unsupported);
+}
+
+TEST_CASE("bf16 weights that f16 cannot hold are counted, not lost") {
+  const TempFolder folder;
+  folder.write("config.json", "{}");
+  const std::array<float, 4> values{1e30f, 70000, -70000, 2};
+  std::vector<std::uint16_t> bits;
+  for (const float value : values) bits.push_back(f32_to_bf16(value));
+  write_safetensors(folder / "model.safetensors",
+                    {{"w", Tensor::from_bytes(DType::bf16, {4}, std::as_bytes(std::span(bits)))}});
+  OpenOptions options;
+  options.dtype = DType::f16;
+  const ModelFiles files = open_model_files(folder.path(), options);
+  const auto fault = fault_of([&] { files.tensor("w"); });
+  REQUIRE(fault);
+  CHECK(fault->code == ErrorCode::invalid_argument);
+  CHECK(fault->mentions("\"w\""));
+  CHECK(fault->mentions("3 values"));
+  options.dtype = std::nullopt;  // as in the file
+  CHECK(open_model_files(folder.path(), options).tensor("w").to_floats()[3] == 2);
 }
 
 }  // namespace linnet
