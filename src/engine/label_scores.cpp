@@ -36,8 +36,7 @@ void apply_score_function(ScoreFunction function, std::span<float> logits) {
     softmax(logits.data(), static_cast<std::int64_t>(logits.size()));
   } else if (function == ScoreFunction::sigmoid) {
     // exp_f32 clamps NaN; broken weights must stay visible.
-    for (float& value : logits)
-      value = std::isnan(value) ? value : 1.0f / (1.0f + exp_f32(-value));
+    for (float& value : logits) value = std::isnan(value) ? value : 1.0f / (1.0f + exp_f32(-value));
   }
 }
 
@@ -46,9 +45,8 @@ std::vector<LabelScore> best_labels(std::span<const float> scores,
   LINNET_CHECK(scores.size() == labels.size());
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return is_better(scores[a], scores[b]);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return is_better(scores[a], scores[b]); });
   if (top > 0 && static_cast<std::size_t>(top) < order.size())
     order.resize(static_cast<std::size_t>(top));
   std::vector<LabelScore> best;

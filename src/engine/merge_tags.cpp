@@ -99,10 +99,14 @@ class TagMerger {
     for (std::size_t first = 0; first < spans_.size();) {
       std::size_t end = first + 1;
       while (end < spans_.size() && !starts[end]) ++end;
-      parts.push_back(word(first, end));
+      if (!is_blank({spans_[first].begin, spans_[end - 1].end})) parts.push_back(word(first, end));
       first = end;
     }
     return parts;
+  }
+
+  bool is_blank(TokenSpan span) const {
+    return touch_at(text_.text, without_space(text_.text, span).begin) == Touch::space;
   }
 
   Part word(std::size_t first, std::size_t end) const {
@@ -133,8 +137,7 @@ class TagMerger {
   void finish(std::vector<Entity>& entities) const {
     CharacterCount count(text_.text);
     for (Entity& entity : entities) {
-      const TokenSpan span =
-          without_space(text_.text, {entity.range.begin, entity.range.end});
+      const TokenSpan span = without_space(text_.text, {entity.range.begin, entity.range.end});
       entity.range = count.range(span);
       entity.phrase = text_.text.substr(span.begin, span.end - span.begin);
     }

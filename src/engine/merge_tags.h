@@ -16,7 +16,7 @@ namespace linnet {
 enum class Aggregation : std::uint8_t {
   none,  // an entity per token, with the label as the model has it ("B-PER")
   same,  // neighbouring tokens with labels of the same entity are one
-  // The same over whole words, whose label comes from
+  // The same over whole words (white space on its own is none), whose label comes from
   word_first,    // the scores of the word's first token,
   word_average,  // the mean of the scores of its tokens,
   word_max,      // or the token with the largest score.
@@ -36,7 +36,8 @@ struct Entity {
 // words. A token that begins within a character goes with the token before it.
 std::vector<bool> find_word_starts(std::string_view text, std::span<const TokenSpan> spans);
 
-// "B-PER" is {'B', "PER"}, "I-PER" {'I', "PER"}; a label of no scheme counts as inside: {'I', label}.
+// "B-PER" is {'B', "PER"}, "I-PER" {'I', "PER"}; a label of no scheme counts as inside: {'I',
+// label}.
 std::pair<char, std::string_view> split_tag(std::string_view label);
 
 struct TagScores {

@@ -107,10 +107,11 @@ void check_options(const Model& model, const QuestionOptions& options) {
                      task_head_name(model.config().task_head)));
   }
   if (options.top < 1 || options.most_tokens < 1 || options.stride < 0) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("top {}, most tokens {}, stride {}: the first two must be at least 1, the last "
-                     "at least 0",
-                     options.top, options.most_tokens, options.stride));
+    fail(
+        ErrorCode::invalid_argument,
+        fmt::format("top {}, most tokens {}, stride {}: the first two must be at least 1, the last "
+                    "at least 0",
+                    options.top, options.most_tokens, options.stride));
   }
 }
 

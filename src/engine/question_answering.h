@@ -54,7 +54,7 @@ struct QuestionOptions {
 struct SpanAnswer {
   std::string text;  // of the context; empty for no answer
   float score = 0;
-  TextRange range;  // in the context, without white space at its ends
+  TextRange range;    // in the context, without white space at its ends
   bool none = false;  // this is the answer "there is none"
 };
 

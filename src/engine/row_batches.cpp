@@ -100,9 +100,8 @@ std::int64_t output_width(const Model& model) {
   return program.values[static_cast<std::size_t>(program.output)].width;
 }
 
-void run_in_batches(const Model& model, std::span<const RowInput> inputs,
-                    const BatchLimits& limits, const RowSink& sink,
-                    const std::atomic<bool>* cancel) {
+void run_in_batches(const Model& model, std::span<const RowInput> inputs, const BatchLimits& limits,
+                    const RowSink& sink, const std::atomic<bool>* cancel) {
   check_inputs(model, inputs, limits);
   std::size_t next = 0;
   while (next < inputs.size()) {

@@ -32,9 +32,8 @@ using RowSink = std::function<void(std::size_t input, std::span<const float> row
 
 // Errors: cancelled when `cancel` becomes true; invalid_argument for an input longer than the
 // model's context, an id outside of the vocabulary, limits below 1; what the sink throws.
-void run_in_batches(const Model& model, std::span<const RowInput> inputs,
-                    const BatchLimits& limits, const RowSink& sink,
-                    const std::atomic<bool>* cancel = nullptr);
+void run_in_batches(const Model& model, std::span<const RowInput> inputs, const BatchLimits& limits,
+                    const RowSink& sink, const std::atomic<bool>* cancel = nullptr);
 
 // Numbers in a row of the model's output: labels, 2, vocab or hidden.
 std::int64_t output_width(const Model& model);

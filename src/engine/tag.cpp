@@ -55,10 +55,11 @@ TextTagger::TextTagger(std::shared_ptr<const Model> model,
       window_(checked_max_tokens(*model_, options_.window)) {
   const TaskHead head = model_->config().task_head;
   if (head != TaskHead::token_classification && head != TaskHead::sequence_classification) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("tagging reads labels, but the model was opened with the head {}: open it with "
-                     "token_classification",
-                     task_head_name(head)));
+    fail(
+        ErrorCode::invalid_argument,
+        fmt::format("tagging reads labels, but the model was opened with the head {}: open it with "
+                    "token_classification",
+                    task_head_name(head)));
   }
   if (options_.stride < 0) {
     fail(ErrorCode::invalid_argument, fmt::format("stride: {} tokens", options_.stride));
@@ -103,10 +104,10 @@ std::vector<Tagging> TextTagger::tag(std::span<const Prepared> texts) const {
     for (std::size_t row = 0; row < scores.size(); row += labels.size())
       apply_score_function(ScoreFunction::softmax, std::span(scores).subspan(row, labels.size()));
     const Prepared& text = texts[i];
-    results.push_back({merge_tags(text.text, {scores, labels}, options_.aggregation,
-                                  options_.ignored),
-                       static_cast<std::int64_t>(text.text.text_tokens()),
-                       static_cast<std::int64_t>(text.windows.size())});
+    results.push_back(
+        {merge_tags(text.text, {scores, labels}, options_.aggregation, options_.ignored),
+         static_cast<std::int64_t>(text.text.text_tokens()),
+         static_cast<std::int64_t>(text.windows.size())});
     scores = {};  // not needed any more, and large
   }
   return results;

@@ -32,7 +32,8 @@ bool has_tensors_of(const ModelFiles& files, TaskHead head) {
     found += fmt::format("{}{}", found.empty() ? "" : ", ", task_head_name(one));
   fail(ErrorCode::unsupported,
        fmt::format("{}: the model has no head for {}; it has: {}. Take a model with that head, or "
-                   "let a new one be initialised (initialize_missing_head), which must be trained "
+                   "let a new one be initialised (initialize_missing_head, --init-head), which "
+                   "must be trained "
                    "before its answers mean anything",
                    files.path.string(), task_head_name(head),
                    found.empty() ? "none, only the bare decoder" : found));
@@ -43,16 +44,15 @@ bool has_tensors_of(const ModelFiles& files, TaskHead head) {
 std::vector<TaskHead> heads_of(const ModelFiles& files) {
   const TaskHead named = ModelConfig::from_json(files.config, files.config_file).task_head;
   std::vector<TaskHead> heads;
-  for (const TaskHead head :
-       {TaskHead::causal_lm, TaskHead::sequence_classification, TaskHead::token_classification,
-        TaskHead::question_answering}) {
+  for (const TaskHead head : {TaskHead::causal_lm, TaskHead::sequence_classification,
+                              TaskHead::token_classification, TaskHead::question_answering}) {
     if (head == named || has_tensors_of(files, head)) heads.push_back(head);
   }
   return heads;
 }
 
-TaskModel TaskModel::load(const std::filesystem::path& path, TaskHead head,
-                          const OpenOptions& open, LoadOptions load) {
+TaskModel TaskModel::load(const std::filesystem::path& path, TaskHead head, const OpenOptions& open,
+                          LoadOptions load) {
   ModelFiles files = open_model_files(path, open);
   if (head != TaskHead::none && !load.initialize_missing_head) {
     const std::vector<TaskHead> heads = heads_of(files);

@@ -48,8 +48,8 @@ class TaskEncoder {
 // What a user's limit of tokens means for a model: 0 is the context, and so is what exceeds it.
 // Error{invalid_argument} for less than 0.
 std::int64_t checked_max_tokens(const Model& model, std::int64_t max_tokens);
-// Tokens of the text itself that fit beside `around` of the tokenizer's own. Error{invalid_argument}
-// when there is no room for those.
+// Tokens of the text itself that fit beside `around` of the tokenizer's own.
+// Error{invalid_argument} when there is no room for those.
 std::size_t text_room(std::int64_t max_tokens, std::size_t around);
 
 // A part of a text, counted in bytes and in characters (code points).

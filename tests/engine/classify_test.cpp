@@ -235,8 +235,8 @@ TEST_CASE("a model without the head says which heads it has") {
   const std::string chat = fault(tiny_folder(), TaskHead::question_answering);
   for (const char* part : {"no head for question_answering", "it has: causal_lm", "initialise"})
     CHECK_MESSAGE(holds(chat, part), chat);
-  const std::string tags = fault(golden_folder("token-classification"),
-                                 TaskHead::sequence_classification);
+  const std::string tags =
+      fault(golden_folder("token-classification"), TaskHead::sequence_classification);
   CHECK_MESSAGE(holds(tags, "it has: token_classification."), tags);
   CHECK(holds(fault(golden_folder("base"), TaskHead::causal_lm), "bare decoder"));
   LoadOptions load;

@@ -61,10 +61,10 @@ TEST_CASE("where an entity begins") {
   const auto found = [](const std::vector<Piece>& pieces) {
     return summary(Tagged(pieces).merged(Aggregation::same));
   };
-  CHECK(found({{"a", 1}, {" b", 1}}) == "PER:a|PER:b");            // B begins
-  CHECK(found({{"a", 2}, {" b", 2}}) == "PER:a b");                // IOB: I alone begins one
+  CHECK(found({{"a", 1}, {" b", 1}}) == "PER:a|PER:b");  // B begins
+  CHECK(found({{"a", 2}, {" b", 2}}) == "PER:a b");      // IOB: I alone begins one
   CHECK(found({{"a", 2}, {" b", 1}, {" c", 2}}) == "PER:a|PER:b c");
-  CHECK(found({{"a", 1}, {" b", 4}}) == "PER:a|LOC:b");            // another name
+  CHECK(found({{"a", 1}, {" b", 4}}) == "PER:a|LOC:b");             // another name
   CHECK(found({{"a", 1}, {" b", 0}, {" c", 2}}) == "PER:a|PER:c");  // something between
   CHECK(found({{"a", 0}}).empty());
   CHECK(found({}).empty());
@@ -95,6 +95,12 @@ TEST_CASE("words take their label from the first token, the mean or the largest"
   CHECK(summary(two.merged(Aggregation::word_first)) == "LOC:New York");
 }
 
+TEST_CASE("white space on its own is no word, and parts none") {
+  const Tagged tagged({{" ", 3}, {"New", 3}, {" ", 0}, {"York", 4}, {"\n", 3}});
+  CHECK(summary(tagged.merged(Aggregation::word_first)) == "LOC:New York");
+  CHECK(tagged.merged(Aggregation::same).size() == 4);
+}
+
 TEST_CASE("a word begins at spaces and symbols") {
   const auto starts = [](const std::vector<std::string>& pieces) {
     std::vector<TokenSpan> spans;
@@ -111,10 +117,10 @@ TEST_CASE("a word begins at spaces and symbols") {
   CHECK(starts({"don", "'t"}) == "11");
   CHECK(starts({" ", "a", "b"}) == "110");
   CHECK(starts({"snake", "_case", "9"}) == "100");
-  CHECK(starts({"e", "\xCC\x81t"}) == "10");                     // a mark is part of its word
+  CHECK(starts({"e", "\xCC\x81t"}) == "10");  // a mark is part of its word
   CHECK(starts({"\xC3\xA9t", "\xC3\xA9"}) == "10");
-  CHECK(starts({"\xE5\x8C\x97", "\xE4\xBA\xAC"}) == "10");       // no spaces: one word
-  CHECK(starts({"a", "\xE2\x80\x94", "b"}) == "111");            // a dash
+  CHECK(starts({"\xE5\x8C\x97", "\xE4\xBA\xAC"}) == "10");  // no spaces: one word
+  CHECK(starts({"a", "\xE2\x80\x94", "b"}) == "111");       // a dash
   CHECK(starts({}) == "");
 }
 
@@ -139,7 +145,8 @@ TEST_CASE("every entity's phrase is its range of the text, in every aggregation"
   const auto next = [&](std::uint32_t bound) {
     return ((state = state * 1664525u + 1013904223u) >> 8) % bound;
   };
-  const std::vector<std::string> words = {"a", " b", "\xC3\xA9", " ", "\xE5\x8C\x97", ".", "1", "\n"};
+  const std::vector<std::string> words = {"a", " b", "\xC3\xA9", " ", "\xE5\x8C\x97",
+                                          ".", "1",  "\n"};
   for (int round = 0; round < 300; ++round) {
     std::vector<Piece> pieces(next(12));
     for (Piece& piece : pieces)

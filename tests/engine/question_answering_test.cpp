@@ -69,7 +69,8 @@ TEST_CASE("the best spans are those of a search through all") {
     for (const std::size_t most : {1u, 3u, 100u}) {
       std::vector<AnswerSpan> all;
       for (std::size_t i = 0; i < count; ++i) {
-        for (std::size_t j = i; j < count && j - i < most; ++j) all.push_back({i, j, start[i] * end[j]});
+        for (std::size_t j = i; j < count && j - i < most; ++j)
+          all.push_back({i, j, start[i] * end[j]});
       }
       std::stable_sort(all.begin(), all.end(),
                        [](const auto& a, const auto& b) { return a.score > b.score; });

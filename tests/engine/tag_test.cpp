@@ -41,7 +41,8 @@ TEST_CASE("labels and scores of the golden tagger") {
     for (std::size_t i = 0; i < entities.size(); ++i, ++tokens) {
       const float* logits = &row.expected.at("logits")[row.columns[i] * labels.size()];
       double sum = 0;
-      for (std::size_t j = 0; j < labels.size(); ++j) sum += std::exp(static_cast<double>(logits[j]));
+      for (std::size_t j = 0; j < labels.size(); ++j)
+        sum += std::exp(static_cast<double>(logits[j]));
       const std::size_t best = argmax({logits, labels.size()});
       CHECK(entities[i].label == labels[best]);
       CHECK(std::abs(static_cast<double>(entities[i].score) -
@@ -81,8 +82,7 @@ TEST_CASE("a long text is read in windows, and no token is lost or told twice") 
     REQUIRE(found.entities.size() == text.size());
     const std::size_t room = 40 - around;
     CHECK(found.tokens == static_cast<std::int64_t>(text.size()));
-    CHECK(found.windows ==
-          static_cast<std::int64_t>((text.size() - 10 + room - 11) / (room - 10)));
+    CHECK(found.windows == static_cast<std::int64_t>((text.size() - 10 + room - 11) / (room - 10)));
     // Each window's new tokens are those of the window's text on its own.
     for (std::size_t begin = 0; begin + 10 < text.size(); begin += room - 10) {
       const std::vector<std::string> part = {text.substr(begin, room)};
@@ -121,7 +121,8 @@ TEST_CASE("texts of any kind are tagged or refused") {
   const auto opened = TaskModel::load(tiny_folder(), TaskHead::token_classification, {}, load);
   TagOptions options = every_token();
   const TextTagger tagger(opened.model, opened.tokenizer, options);
-  const std::vector<std::string> texts = {"", std::string("a\0 b", 4), "\xF0\x9F\x90\xA6 <|im_end|>"};
+  const std::vector<std::string> texts = {"", std::string("a\0 b", 4),
+                                          "\xF0\x9F\x90\xA6 <|im_end|>"};
   const auto found = tagger.tag(texts);
   CHECK(found[0].entities.empty());
   for (std::size_t i = 1; i < texts.size(); ++i) {
