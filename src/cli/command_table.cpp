@@ -1,6 +1,10 @@
+#include "cli/answer_command.h"
 #include "cli/bench_command.h"
+#include "cli/classify_command.h"
 #include "cli/command.h"
+#include "cli/embed_command.h"
 #include "cli/parse_command.h"
+#include "cli/tag_command.h"
 
 namespace linnet {
 
@@ -8,6 +12,10 @@ std::vector<Command> all_commands() {
   std::vector<Command> commands;
   commands.push_back(make_chat_command());
   commands.push_back(make_run_command());
+  commands.push_back(make_classify_command());
+  commands.push_back(make_tag_command());
+  commands.push_back(make_answer_command());
+  commands.push_back(make_embed_command());
   commands.push_back(make_inspect_command());
   commands.push_back(make_tokenize_command());
   commands.push_back(make_detokenize_command());

@@ -1,0 +1,10 @@
+// linnet tag
+#pragma once
+
+#include "cli/command.h"
+
+namespace linnet {
+
+Command make_tag_command();
+
+}  // namespace linnet
