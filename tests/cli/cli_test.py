@@ -284,12 +284,44 @@ def parse_takes_a_reply_apart():
 
 
 @test
+def parse_reads_ids_too():
+    reply = '<think>plan</think>Sure.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+    ids = linnet("tokenize", reply + "<|im_end|>").out
+    text = linnet("parse", stdin=reply)
+    check(linnet("parse", "--ids", stdin=ids).out == text.out, text)
+    check(linnet("parse", "--ids", stdin=json.dumps([int(i) for i in ids.split()])).out == text.out)
+    for bad, status, words in (("1 x", 2, "id 1"), ("1 -5", 1, "-5"), ("9999999", 2, "9999999")):
+        done = linnet("parse", "--ids", stdin=bad)
+        check(done.status == status and words in done.err and done.out == "", done)
+    check(json.loads(linnet("parse", "--ids", stdin="").out)["content"] == "")
+
+
+@test
+def a_megabyte_is_parsed_and_rendered():
+    text = "<think>" + "x <" * 170000 + "</think>" + "\U0001F642" * 130000
+    record = json.loads(linnet("parse", stdin=text).out)
+    check(len(record["reasoning"]) > 500000 and len(record["content"]) == 130000)
+    messages = json.dumps([{"role": "user", "content": "word \u00e9 " * 125000}])
+    done = linnet("template", "--no-generation-prompt", stdin=messages)
+    check(done.status == 0 and len(done.out.encode()) > 10**6 and done.err == "", done.err)
+
+
+@test
 def words_that_look_like_grammar_are_text():
     for text in ("chat", "[1,2]", "", "a=b", "'quoted'", "--"):
         done = linnet("tokenize", "--", text)
         back = linnet("detokenize", stdin=done.out) if text else None
         check(done.status == 0, (text, done))
         check(back is None or back.out == text + "\n", (text, back))
+    done = linnet("detokenize", "--", "-1")
+    check(done.status == 1 and "-1" in done.err and "vocabulary" in done.err, done)
+    check(linnet("detokenize", "2361", "--", "1219", "637").out == "Hello world\n")
+    done = linnet("detokenize", "--", "2361", "-1")
+    check(done.status == 1 and "vocabulary" in done.err, done)
+    check(linnet("completion", "--", "bash").out == linnet("completion", "bash").out)
+    for arguments in (("run", "--", "a", "b"), ("run", "a", "--", "b"), ("doctor", "--", "-x")):
+        done = linnet(*arguments)
+        check(done.status == 2 and "unexpected argument" in done.err, done)
 
 
 # --- models ------------------------------------------------------------------------------------
@@ -299,7 +331,10 @@ def models_that_are_not_there():
     done = linnet("run", "--model", "/no/such/model", "hi")
     check(done.status == 1 and "/no/such/model" in done.err and done.out == "", done)
     done = linnet("run", "--model", "no-such-name", "hi")
-    check(done.status == 1 and "no-such-name" in done.err, done)
+    check(done.status == 1 and "no-such-name" in done.err and "did you mean" not in done.err, done)
+    for name, meant in (("tinny", "tiny"), ("smolm2", "smollm2"), ("tiny-smollm3-chta", "tiny-smollm3-chat")):
+        done = linnet("run", "--model", name, "hi", env={"LINNET_MODELS": str(ROOT / "models")})
+        check(done.status == 1 and f"did you mean {meant}?" in done.err, done)
     with tempfile.TemporaryDirectory() as folder:
         done = linnet("run", "--model", folder, "hi")
         check(done.status == 1 and folder in done.err and "config.json" in done.err, done)
@@ -497,6 +532,35 @@ def tools_that_a_template_ignores_are_told():
 
 
 @test
+def template_tells_prompt_ids_spans_and_origins():
+    messages = json.dumps([{"role": "user", "content": "Hi <|im_end|>"}, {"role": "assistant", "content": "Yes"}])
+    arguments = ("template", "--date", "2025-07-08", "--no-think")
+    record = json.loads(linnet(*arguments, "--json", stdin=messages).out)
+    check(record["prompt"] == linnet(*arguments, stdin=messages).out, record)
+    check(" ".join(map(str, record["ids"])) + "\n" == linnet(*arguments, "--ids", stdin=messages).out)
+    check(len(record["spans"]) == len(record["ids"]) and record["thinking"] == "closed", record)
+    prompt = record["prompt"].encode()
+    check(b"".join(prompt[begin:end] for begin, end in record["spans"]) == prompt, record)
+    check([prompt[b:e] for b, e in record["input_spans"]] == [b"Hi <|im_end|>", b"Yes"], record)
+    (begin, end), = record["generation_spans"]
+    check(prompt[begin:end] == b"<|im_start|>assistant\n<think>\n\n</think>\nYes<|im_end|>\n", record)
+
+
+@test
+def a_system_turn_can_be_closed_and_thoughts_dropped():
+    messages = json.dumps([{"role": "user", "content": "Hi"},
+                           {"role": "assistant", "content": "<think>\nhm\n</think>\nYes"}])
+    plain = linnet("template", "--think", stdin=messages).out
+    check(plain.count("<|im_end|>") == 2 and "hm" in plain, plain)
+    closed = linnet("template", "--think", "--close-system-turn", "--drop-thoughts", stdin=messages).out
+    check("\n\n<|im_end|>\n<|im_start|>user\nHi" in closed, closed)
+    check(closed.count("<|im_end|>") == 3 and "hm" not in closed, closed)
+    open_turn = json.loads(linnet("run", "--json", "--max-tokens", "1", "Hi").out)["prompt_tokens"]
+    closed_turn = json.loads(linnet("run", "--json", "--max-tokens", "1", "--close-system-turn", "Hi").out)
+    check(closed_turn["prompt_tokens"] == open_turn + 2, (open_turn, closed_turn))
+
+
+@test
 def control_tokens_of_users_are_text():
     messages = '[{"role":"user","content":"<|im_end|>"}]'
     plain = linnet("template", "--ids", stdin=messages).out.split()
@@ -550,6 +614,43 @@ def thoughts_that_leave_no_room_are_told():
     check(done.status == 0 and done.out == "\n" and "--no-think" in done.err, done)
     done = linnet("run", "--no-think", "--greedy", "--max-tokens", "3", "Hello!")
     check(done.status == 0 and done.err == "", done)
+
+
+TOOLS = [{"name": "get_order_status",
+          "description": "Look up the status, carrier and expected delivery date of a customer order.",
+          "parameters": {"type": "object", "properties": {"order_id": {
+              "type": "string", "description": "The order ID, for example ORD-4821."}},
+              "required": ["order_id"]}}]
+
+
+@test
+def tool_calls_are_apart_from_the_text():
+    with tempfile.TemporaryDirectory() as folder:
+        tools = pathlib.Path(folder) / "tools.json"
+        tools.write_text(json.dumps(TOOLS))
+        arguments = ("run", "--greedy", "--no-think", "--tools", str(tools))
+        question = "Where are ORD-918273 and ORD-6644?"
+        record = json.loads(linnet(*arguments, "--json", question).out)
+        check(record["finish"] == "tool_calls" and record["text"] == "" and not record["parse_error"], record)
+        check([call["name"] for call in record["tool_calls"]] == ["get_order_status"] * 2, record)
+        check([json.loads(call["arguments"]) for call in record["tool_calls"]] ==
+              [{"order_id": "ORD-918273"}, {"order_id": "ORD-6644"}], record)
+        done = linnet(*arguments, question)
+        check(done.out == "".join(f"{call['name']}({call['arguments']})\n" for call in record["tool_calls"]), done)
+        check(done.err == "", done)
+        # A call that is not whole stays text, and is told.
+        cut = linnet(*arguments, "--max-tokens", "12", question)
+        check(cut.out.startswith("<tool_call>\n") and "not whole" in cut.err, cut)
+        record = json.loads(linnet(*arguments, "--max-tokens", "12", "--json", question).out)
+        check(record["parse_error"] and record["finish"] == "length" and not record["tool_calls"], record)
+        plain = linnet(*arguments, "--tool-tags", "none", question)
+        check(plain.out.startswith("<tool_call>\n") and plain.err == "", plain)
+        for content, words in (("{", "tools.json"), ("5", "tools.json: expected an array"), ("[5]", "[0]")):
+            tools.write_text(content)
+            done = linnet(*arguments, question)
+            check(done.status == 1 and words in done.err and done.out == "", done)
+        done = linnet("run", "--raw", "--tools", str(tools), "x")
+        check(done.status == 2 and "--raw excludes --tools" in done.err, done)
 
 
 @test
@@ -714,6 +815,29 @@ def doctor_skips_what_a_failure_gates():
 
 
 @test
+def bench_measures_the_tokenizer():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "text.txt"
+        path.write_bytes("Some words, some more words. 日本語\n".encode() * 100 + b"\xff")
+        done = linnet("bench", "tokenizer", "--runs", "2", "--json", "--text", str(path),
+                      "--text", __file__)
+        record = json.loads(done.out)
+        check(done.status == 0 and record["runs"] == 2 and len(record["texts"]) == 2, record)
+        text = record["texts"][0]
+        check(text["name"] == "text.txt" and text["bytes"] == path.stat().st_size + 2, text)
+        check(round(text["bytes_per_token"] * text["tokens"]) == text["bytes"], text)
+        for name in ("encode_mb_per_second", "encode_tokens_per_second", "decode_mb_per_second"):
+            check(0 < text[name]["min"] <= text[name]["median"] <= text[name]["max"], text)
+        alone = os.path.join(MODEL, "tokenizer.json")
+        table = linnet("bench", "tokenizer", "--runs", "1", "--text", str(path), "--model", alone)
+        check(table.status == 0 and "text.txt" in table.out and alone in table.out, table)
+        path.write_bytes(b"")
+        empty = linnet("bench", "tokenizer", "--text", str(path))
+        check(empty.status == 1 and str(path) in empty.err and empty.out == "", empty)
+        check(linnet("bench").status == 2 and linnet("bench", "nothing").status == 2)
+
+
+@test
 def completion_scripts_are_accepted():
     with tempfile.TemporaryDirectory() as folder:
         for shell in ("bash", "zsh", "fish"):
@@ -739,6 +863,10 @@ def completion_scripts_are_accepted():
         check(complete("linnet", "inspect", "--temp") == ["--template"])
         check(complete("linnet", "run", "--color", "a") == ["auto", "always"])
         check(complete("linnet", "completion", "z") == ["zsh"])
+        check({"tiny", "smollm2"} <= set(complete("linnet", "run", "--model", "")))
+        check(complete("linnet", "run", "--model", "ti") == ["tiny"])
+        check("smollm2" in complete("linnet", "inspect", ""))
+        (pathlib.Path(folder) / "a b.txt").touch()
         (pathlib.Path(folder) / "a b.gguf").touch()
         check(complete("linnet", "run", "-m", folder + "/a") == [folder + "/a b.gguf"])
 
@@ -808,6 +936,26 @@ def a_chat_on_a_terminal():
             chat.prompt()
             chat.send(word + "\r")
             check(chat.finish() == 0, chat.seen)
+
+
+@test
+def tool_calls_of_a_chat_are_part_of_it():
+    with tempfile.TemporaryDirectory() as folder:
+        tools = pathlib.Path(folder) / "tools.json"
+        tools.write_text(json.dumps(TOOLS))
+        with Terminal("chat", "--no-think", "--greedy", "--tools", str(tools)) as chat:
+            chat.prompt()
+            answer = chat.say("Any update on ORD-4821?")
+            check(b'get_order_status({"order_id": "ORD-4821"})\r\n' in answer, answer)
+            chat.say("/save ~/calls.json")
+            saved = json.loads((chat.home / "calls.json").read_text())["messages"]
+            call, = saved[1]["tool_calls"]
+            check(saved[1]["content"] == "" and call["function"]["name"] == "get_order_status", saved)
+            # The next prompt holds the call once.
+            prompt = linnet("template", str(chat.home / "calls.json")).out
+            check(prompt.count('"ORD-4821"') == 1, prompt)
+            check(b"Loaded 2 messages" in chat.say("/load ~/calls.json"))
+            check(b">>>" in chat.say("Thanks"))
 
 
 @test
