@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/jinja_clock.h"
 #include "text/jinja_context.h"
 #include "text/jinja_interpreter.h"
@@ -79,6 +80,10 @@ JinjaTemplate JinjaTemplate::parse(std::string source, std::string name) {
                      fmt::format("the template is longer than {} bytes", kMaxSource));
   }
   parsed->normalized = jinja::normalize_source(parsed->source);
+  if (const auto wrong = find_invalid_utf8(parsed->normalized)) {
+    throw JinjaError(JinjaErrorKind::syntax, parsed->place(static_cast<std::uint32_t>(*wrong)),
+                     "the template is not UTF-8 here");
+  }
   try {
     parsed->body = jinja::parse_template(parsed->normalized);
   } catch (const jinja::SyntaxFault& bad) {

@@ -83,7 +83,7 @@ class JinjaError : public Error {
 
 class JinjaTemplate {
  public:
-  // Throws JinjaError{syntax}. `name` stands in error messages.
+  // Throws JinjaError{syntax}, also for what is not UTF-8. `name` stands in error messages.
   static JinjaTemplate parse(std::string source, std::string name);
   // `context` is an object: the template's variables. Throws JinjaError.
   JinjaOutput render(const Json& context, const JinjaOptions& options = {}) const;

@@ -141,6 +141,20 @@ TEST_CASE("errors tell their class, place and text") {
   CHECK(error_kind("{{ 1 + 'a' }}") == JinjaErrorKind::runtime);
 }
 
+TEST_CASE("a template that is not UTF-8 is refused at its place") {
+  for (const char* source : {"a\r\nb \xff", "a\nb \xe6\x97", "{# \n \xed\xa0\x80 #}",
+                             "{{ 'x' }}\n  \xc0\x80", "{% set s =\n'\xff' %}"}) {
+    CAPTURE(source);
+    try {
+      render(source);
+      FAIL_CHECK("no error");
+    } catch (const JinjaError& error) {
+      CHECK(error.kind() == JinjaErrorKind::syntax);
+      CHECK(error.place().line == 2);
+    }
+  }
+}
+
 TEST_CASE("an unknown filter fails the parse, unless a condition stands before it") {
   CHECK(error_kind("{{ x | nofilter }}") == JinjaErrorKind::syntax);
   CHECK(render("{% if false %}{{ x | nofilter }}{% endif %}ok") == "ok");
