@@ -100,6 +100,35 @@ TEST_CASE("work cannot go on for ever") {
   }
 }
 
+TEST_CASE("the cheap attacks end at once") {
+  // Each is one word long in a template; none may cost even a tenth of a second.
+  constexpr double kAtOnce = linnet::testing::time_limit(0.1);
+  const char* const kTemplates[] = {
+      "{{ range(10 ** 9) | list }}",
+      "{% for i in range(10 ** 9) %}{% endfor %}",
+      "{{ range(10 ** 9) | sum }}",
+      "{{ 9 ** (9 ** 9) }}",
+      "{{ 10 ** 1000000 }}",
+      "{{ (2 ** 4096) ** (2 ** 4096) }}",
+      "{{ 2 ** (2 ** (2 ** (2 ** 5))) }}",
+      "{{ 'x' * 2 ** 30 }}",
+      "{{ 'x' * 2 ** 5000 }}",
+      "{{ [[0] * 1000] * 1000000 }}",
+      "{{ '%*d' | format(2 ** 31, 1) }}",
+      "{{ '%.999999999f' | format(1.5) }}",
+      "{{ '{:999999999}'.format(1) }}",
+      "{{ '{:.999999999f}'.format(1.5) }}",
+      "{{ 'a' | wordwrap(1, true, 'x' * 1000000000) }}",
+      "{{ lipsum(1000000) }}",
+  };
+  for (const char* source : kTemplates) {
+    CAPTURE(source);
+    const Outcome outcome = run(source);
+    CHECK(outcome.kind.has_value());
+    CHECK(outcome.seconds < kAtOnce);
+  }
+}
+
 TEST_CASE("small values that hold 2^60 others cannot be walked for ever") {
   const std::string grow =
       "{% set ns = namespace(a=[1], b=[1], t=(1,), u=(1,), d={'k': 1}, e={'k': 1}) %}"
