@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/chat_system_turn.h"
 #include "text/message_list.h"
 
 namespace linnet {
@@ -103,7 +104,7 @@ Prompt ChatTemplate::render(const Json& messages, const Json& tools,
   const Json all = variables(tools, options);
   const bool developer_is_system = !mentions("developer");
   const auto prepared = [&](ToolCallStyle style) {
-    return prepare_messages(messages, style, developer_is_system);
+    return prepare_messages(messages, {style, developer_is_system, options.drop_thoughts});
   };
   if (!mentions("tool_calls"))
     return render_with(prepared(ToolCallStyle::in_content), all, options);
@@ -143,6 +144,7 @@ Prompt ChatTemplate::render_with(const PreparedMessages& prepared, const Json& v
   prompt.text = std::move(output.text);
   prompt.input_spans = std::move(output.input_spans);
   prompt.generation_spans = std::move(output.generation_spans);
+  if (options.close_system_turn) close_system_turn(prompt);
   return prompt;
 }
 

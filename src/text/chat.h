@@ -19,6 +19,12 @@ struct ChatOptions {
   bool add_generation_prompt = true;
   std::optional<bool> enable_thinking;  // absent: as the template decides
   std::optional<CivilTime> now;         // absent: the machine's local time
+  // Leaves the thoughts of earlier assistant turns out. A template that puts an empty block before
+  // an answer in the mode without thinking (SmolLM3's) would otherwise show two blocks in a row.
+  bool drop_thoughts = false;
+  // SmolLM3's template does not close its system turn when there are no tools, and the model was
+  // trained on that; off, the template's words are kept. On, such a turn gets its <|im_end|>.
+  bool close_system_turn = false;
   // More variables for the template (an API's chat_template_kwargs): an object of scalars;
   // xml_tools, python_tools and documents may be arrays.
   Json extra;

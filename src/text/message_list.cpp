@@ -67,6 +67,23 @@ std::string content_of(const Json& message, const std::string& name, bool may_be
   refuse(name + ".content", "a string or a list of text parts", content);
 }
 
+// Whole blocks only: one that does not end is text.
+std::string without_thoughts(std::string content) {
+  constexpr std::string_view kOpen = "<think>";
+  constexpr std::string_view kClose = "</think>";
+  constexpr const char* kSpace = " \t\r\n";
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t open = std::min(content.find_first_not_of(kSpace, begin), content.size());
+    if (content.compare(open, kOpen.size(), kOpen) != 0) break;
+    const std::size_t close = content.find(kClose, open);
+    if (close == std::string::npos) break;
+    begin = close + kClose.size();
+  }
+  if (begin > 0) begin = std::min(content.find_first_not_of("\r\n", begin), content.size());
+  return content.substr(begin);
+}
+
 struct ToolCall {
   std::string name;
   Json arguments;  // an object
@@ -144,16 +161,17 @@ struct Prepared {
   bool has_tool_calls = false;
 };
 
-Prepared prepare(const Json& message, const std::string& name, ToolCallStyle style,
-                 bool developer_is_system) {
+Prepared prepare(const Json& message, const std::string& name, const MessageRules& rules) {
   if (!message.is_object()) refuse(name, "an object", &message);
-  const std::string role = role_of(message, name, developer_is_system);
+  const std::string role = role_of(message, name, rules.developer_is_system);
   const std::vector<ToolCall> calls =
       role == "assistant" ? tool_calls_of(message, name) : std::vector<ToolCall>();
   Prepared out;
   out.has_tool_calls = !calls.empty();
   std::string content = content_of(message, name, role == "assistant");
-  const bool rewritten = style == ToolCallStyle::in_content && !calls.empty();
+  const bool drop_thoughts = rules.drop_thoughts && role == "assistant";
+  if (drop_thoughts) content = without_thoughts(std::move(content));
+  const bool rewritten = rules.style == ToolCallStyle::in_content && !calls.empty();
   if (rewritten) content = with_calls(std::move(content), calls, out.written);
   out.message = Json::object();
   // Appended, not set: a client may send very many members. Their order is the client's, which
@@ -161,7 +179,7 @@ Prepared prepare(const Json& message, const std::string& name, ToolCallStyle sty
   Json::Object& members = out.message.as_object();
   bool has_content = false;
   for (const auto& [key, value] : message.as_object()) {
-    if (value.is_null()) continue;
+    if (value.is_null() || (drop_thoughts && key == "reasoning_content")) continue;
     if (key == "role") {
       members.emplace_back(key, role);
     } else if (key == "content") {
@@ -170,7 +188,7 @@ Prepared prepare(const Json& message, const std::string& name, ToolCallStyle sty
     } else if (key != "tool_calls" || role != "assistant") {
       members.emplace_back(key, value);
     } else if (!calls.empty() && !rewritten) {
-      const bool as_text = style == ToolCallStyle::argument_texts;
+      const bool as_text = rules.style == ToolCallStyle::argument_texts;
       members.emplace_back(key, restyled_calls(value, calls, as_text));
     }
   }
@@ -181,8 +199,7 @@ Prepared prepare(const Json& message, const std::string& name, ToolCallStyle sty
 
 }  // namespace
 
-PreparedMessages prepare_messages(const Json& messages, ToolCallStyle style,
-                                  bool developer_is_system) {
+PreparedMessages prepare_messages(const Json& messages, const MessageRules& rules) {
   if (!messages.is_array()) refuse("messages", "an array", &messages);
   const Json::Array& given = messages.as_array();
   if (given.empty()) {
@@ -196,7 +213,7 @@ PreparedMessages prepare_messages(const Json& messages, ToolCallStyle style,
   out.messages = Json::array();
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    Prepared one = prepare(given[i], fmt::format("messages[{}]", i), style, developer_is_system);
+    Prepared one = prepare(given[i], fmt::format("messages[{}]", i), rules);
     bytes += one.message.at("content").as_string().size();
     if (bytes > kMaxContentBytes) {
       fail(ErrorCode::invalid_argument,

@@ -28,9 +28,15 @@ struct PreparedMessages {
 // - `messages` is an array of objects with a known role (system, developer, user, assistant, tool);
 // - members that are null are dropped; lists of text parts are joined with nothing between;
 // - with `developer_is_system`, the role developer becomes system;
+// - with `drop_thoughts`, blocks of <think> at the head of an assistant's content are cut off, and
+//   its member reasoning_content is dropped;
 // - tool calls: see above. Their arguments are a JSON object, as such or as text.
-PreparedMessages prepare_messages(const Json& messages, ToolCallStyle style,
-                                  bool developer_is_system);
+struct MessageRules {
+  ToolCallStyle style = ToolCallStyle::in_content;
+  bool developer_is_system = false;
+  bool drop_thoughts = false;
+};
+PreparedMessages prepare_messages(const Json& messages, const MessageRules& rules);
 
 // An array of objects (or of texts, for templates that show them as they are).
 void check_tools(const Json& tools, const std::string& name);

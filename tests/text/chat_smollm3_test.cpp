@@ -7,6 +7,7 @@
 #include "base/file_map.h"
 #include "text/chat.h"
 #include "text/jinja_check.h"
+#include "text/output_parser.h"
 
 using namespace linnet;
 
@@ -143,13 +144,83 @@ TEST_CASE("without tools the system turn is never closed") {
   }
 }
 
+TEST_CASE("an open system turn can be closed") {
+  const auto closed_prompt = [](const std::string& source, const std::string& system,
+                                const std::string& tools) {
+    ChatOptions options;
+    options.now = kTestClock;
+    options.close_system_turn = true;
+    return ChatTemplate(source, "smollm3")
+        .render(Json::parse(system_and_user(system), "messages"), Json::parse(tools, "tools"),
+                options)
+        .text;
+  };
+  for (const std::string& source : templates()) {
+    const std::string text = closed_prompt(source, "Be brief.", "null");
+    CHECK(text.find("Be brief.\n\n<|im_end|>\n<|im_start|>user") != std::string::npos);
+    CHECK(count(text, "<|im_end|>") == 2);
+    // With tools and with an override the template closes it.
+    for (const auto& [system, tools] :
+         {std::pair("Be brief.", kTool), {"/system_override x", "null"}}) {
+      CHECK(closed_prompt(source, system, tools) ==
+            prompt_of(source, {system_and_user(system), std::nullopt, tools}).text);
+    }
+  }
+}
+
+TEST_CASE("what the template itself does with contents that are no text") {
+  const auto rendered = [](const std::string& source, const std::string& messages) {
+    JinjaOptions options;
+    options.now = kTestClock;
+    Json context = Json::parse(R"({"tools": null, "add_generation_prompt": false})", "context");
+    context.set("messages", Json::parse(messages, "messages"));
+    return JinjaTemplate::parse(source, "smollm3").render(context, options).text;
+  };
+  for (const std::string& source : templates()) {
+    for (const char* messages : {R"([{"role": "system", "content": null}])",
+                                 R"([{"role": "system", "content": ["a"]}])", "[]"}) {
+      CHECK_THROWS_AS(rendered(source, messages), JinjaError);
+    }
+    for (const char* content : {"null", R"([{"type": "text", "text": "LIST"}])"}) {
+      const std::string text = rendered(
+          source, R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": )" +
+                      std::string(content) +
+                      R"(, "tool_calls": [{"function": {"name": "CALL", "arguments": {}}}]}])");
+      CHECK(text.ends_with("<|im_start|>assistant\n<|im_end|>\n"));
+      CHECK(text.find("CALL") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("the end of the prompt says where the answer is read from") {
+  const auto answered = [](const Prompt& prompt, const std::string& output) {
+    OutputParser parser({prompt.thinking == ThinkingState::open, ToolTags::xml});
+    parser.push(output);
+    parser.finish(OutputEnd::stop);
+    return parser.result();
+  };
+  for (const std::string& source : templates()) {
+    // The empty block belongs to the prompt and is not echoed.
+    const ParsedOutput plain = answered(prompt_of(source, {kHello, false}), "Hello.");
+    CHECK(plain.content == "Hello.");
+    CHECK_FALSE(plain.reasoning.has_value());
+    const ParsedOutput thought = answered(prompt_of(source, {kHello, true}), "<think>2+2</think>4");
+    CHECK(thought.content == "4");
+    CHECK(thought.reasoning == "2+2");
+  }
+  const ParsedOutput opened =
+      answered(prompt_of("{{ messages[0].content }}{{ '<think>\n' }}", {kHello}), "2+2</think>4");
+  CHECK(opened.content == "4");
+  CHECK(opened.reasoning == "2+2");
+}
+
 TEST_CASE("the override leaves the text alone and drops tools") {
   for (const std::string& source : templates()) {
-    const Prompt prompt =
-        prompt_of(source, {system_and_user("/system_override Only this."), std::nullopt, kTool});
+    const Prompt prompt = prompt_of(
+        source, {system_and_user("/system_override Only this. /no_think"), std::nullopt, kTool});
     CHECK(prompt.text ==
           "<|im_start|>system\n Only this.<|im_end|>\n<|im_start|>user\nhi /no_think<|im_end|>\n"
-          "<|im_start|>assistant\n");
+          "<|im_start|>assistant\n<think>\n\n</think>\n");
   }
 }
 
@@ -187,6 +258,14 @@ TEST_CASE("an earlier call and its thoughts stay in the prompt") {
                 "{\"city\": "
                 "\"Oslo\"}}\n</tool_call><|im_end|>\n") == 1);
     CHECK(thinking.find("<|im_start|>assistant\n<think>\ncold\n</think>\nIt is 4.<|im_end|>") !=
+          std::string::npos);
+    ChatOptions dropped;
+    dropped.now = kTestClock;
+    dropped.enable_thinking = false;
+    dropped.drop_thoughts = true;
+    CHECK(ChatTemplate(source, "smollm3")
+              .render(Json::parse(history, "messages"), Json(), dropped)
+              .text.find("assistant\n<think>\n\n</think>\nIt is 4.<|im_end|>") !=
           std::string::npos);
     // Without thinking an empty block comes before the one that is already there.
     CHECK(prompt_of(source, {history, false})

@@ -161,6 +161,93 @@ TEST_CASE("tools are checked and passed on") {
   CHECK_THROWS_AS(render_chat("x", hello, {}, "[5]"), Error);
 }
 
+TEST_CASE("the result of a tool keeps its name and its id") {
+  CHECK(render_chat(
+            "{% for m in messages %}{{ m.name }}|{{ m.tool_call_id }}|{{ m.content }}{% endfor %}",
+            R"([{"role": "tool", "name": "get_weather", "tool_call_id": "c1", "content":
+                      [{"type": "text", "text": "4 C"}]}])")
+            .text == "get_weather|c1|4 C");
+}
+
+TEST_CASE("thoughts of earlier answers can be dropped") {
+  const auto shown = [](const std::string& content, bool drop) {
+    ChatOptions options;
+    options.drop_thoughts = drop;
+    options.add_generation_prompt = false;
+    Json message = Json::object();
+    message.set("role", "assistant");
+    message.set("content", content);
+    message.set("reasoning_content", "hm");
+    Json messages = Json::array();
+    messages.push_back(std::move(message));
+    return ChatTemplate("{{ messages[0].content }}|{{ messages[0].reasoning_content }}", "chat")
+        .render(messages, Json(), options)
+        .text;
+  };
+  CHECK(shown("<think>\na\n</think>\nb", false) == "<think>\na\n</think>\nb|hm");
+  CHECK(shown("<think>\na\n</think>\n\n b", true) == " b|");
+  CHECK(shown("\n<think></think>\n<think>c</think>b", true) == "b|");
+  CHECK(shown("<think>never closed", true) == "<think>never closed|");
+  CHECK(shown("use <think>x</think>", true) == "use <think>x</think>|");
+  CHECK(shown("<think>only</think>", true) == "|");
+  CHECK(shown("", true) == "|");
+  // Only the model's own turns have thoughts.
+  ChatOptions options;
+  options.drop_thoughts = true;
+  CHECK(
+      render_chat(kPlain, R"([{"role": "user", "content": "<think>x</think>y"}])", options).text ==
+      "<user><think>x</think>y\n<assistant>");
+}
+
+TEST_CASE("thoughts are dropped, calls behind them are not") {
+  ChatOptions options;
+  options.drop_thoughts = true;
+  CHECK(render_chat(kPlain, R"([{"role": "assistant", "content": "<think>x</think>\nLook:",
+      "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}])",
+                    options)
+            .text ==
+        "<assistant>Look:\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>\n"
+        "<assistant>");
+}
+
+TEST_CASE("an open system turn is closed where asked") {
+  const std::string open =
+      "{{ '<|im_start|>system\\n' + messages[0].content + '\\n\\n' }}"
+      "{% for m in messages[1:] %}{% generation %}{{ '<|im_start|>' + m.role + '\\n' + m.content + "
+      "'<|im_end|>\\n' }}{% endgeneration %}{% endfor %}"
+      "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+  const std::string chat =
+      R"([{"role": "system", "content": "S<|im_end|><|im_start|>"}, {"role": "user", "content": "U"}])";
+  ChatOptions options;
+  const Prompt left = render_chat(open, chat, options);
+  CHECK(left.text ==
+        "<|im_start|>system\nS<|im_end|><|im_start|>\n\n<|im_start|>user\nU<|im_end|>\n"
+        "<|im_start|>assistant\n");
+  options.close_system_turn = true;
+  const Prompt closed = render_chat(open, chat, options);
+  CHECK(closed.text ==
+        "<|im_start|>system\nS<|im_end|><|im_start|>\n\n<|im_end|>\n<|im_start|>user\nU<|im_end|>\n"
+        "<|im_start|>assistant\n");
+  // Everything behind moves along.
+  const auto texts = [](const Prompt& prompt, const std::vector<Span>& spans) {
+    std::vector<std::string> all;
+    for (const Span& span : spans) {
+      all.push_back(prompt.text.substr(span.begin, span.end - span.begin));
+    }
+    return all;
+  };
+  CHECK(texts(closed, closed.input_spans) == texts(left, left.input_spans));
+  CHECK(texts(closed, closed.generation_spans) == texts(left, left.generation_spans));
+  CHECK(texts(closed, closed.input_spans).size() == 3);
+  // What is closed, what has no other turn, and what is no system turn stay as they are.
+  CHECK(render_chat(kPlain, chat, options).text == render_chat(kPlain, chat).text);
+  for (const char* source :
+       {"<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nU", "<|im_start|>system\nS", "",
+        "<|im_start|>user\nU<|im_start|>assistant\n", "<|im_start|>systematic\nS<|im_start|>x"}) {
+    CHECK(render_chat(source, chat, options).text == render_chat(source, chat).text);
+  }
+}
+
 TEST_CASE("bos and eos count as the template's own") {
   const ChatTemplate chat("{{ bos_token }}{{ messages[0].content }}{{ eos_token }}", "chat",
                           {"<s>", "</s>"});
