@@ -22,6 +22,18 @@ bool is_object(std::string_view text) {
 
 }  // namespace
 
+std::optional<ToolTags> tool_tags_of(std::string_view word) {
+  const auto* found = std::find(kToolTagWords.begin(), kToolTagWords.end(), word);
+  if (found == kToolTagWords.end()) return std::nullopt;
+  return static_cast<ToolTags>(found - kToolTagWords.begin());
+}
+
+bool is_output_tag(std::string_view text) {
+  static constexpr std::string_view kTags[] = {kThink,       kEndThink, kToolCall,
+                                               kEndToolCall, kCode,     kEndCode};
+  return std::find(std::begin(kTags), std::end(kTags), text) != std::end(kTags);
+}
+
 std::optional<ToolCall> read_json_call(std::string_view body) {
   body = trim_json_space(body);
   if (!is_object(body)) return std::nullopt;

@@ -4,6 +4,7 @@
 // the content as it was written. Time is linear in the text, whatever it is.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,12 @@
 namespace linnet {
 
 enum class ToolTags : std::uint8_t { none, xml, python, both };
+// Their words in options and files, in the same order.
+inline constexpr std::array<std::string_view, 4> kToolTagWords = {"none", "xml", "python", "both"};
+std::optional<ToolTags> tool_tags_of(std::string_view word);
+
+// Whether a text is one of the tags: tokenizers may have tokens of that name.
+bool is_output_tag(std::string_view text);
 
 struct OutputParserOptions {
   bool starts_in_reasoning = false;  // the prompt ends inside of an open <think>

@@ -99,6 +99,17 @@ TEST_CASE("output that is cut") {
   CHECK(at_every_cut("<think>so ", kXml, OutputEnd::length) == "so||||length");
 }
 
+TEST_CASE("tags have words, and are known") {
+  for (std::size_t i = 0; i < kToolTagWords.size(); ++i) {
+    CHECK(tool_tags_of(kToolTagWords[i]) == static_cast<ToolTags>(i));
+  }
+  CHECK_FALSE(tool_tags_of("XML").has_value());
+  CHECK_FALSE(tool_tags_of("").has_value());
+  for (const char* tag : {"<think>", "</think>", "<tool_call>", "</code>"})
+    CHECK(is_output_tag(tag));
+  for (const char* text : {"<thin", "think", "", "<|im_end|>"}) CHECK_FALSE(is_output_tag(text));
+}
+
 TEST_CASE("a family of tags that was not asked for is text") {
   const std::string xml = call_text(R"({"name":"f"})");
   CHECK(parsed(xml, {}, {false, ToolTags::python}) == "-|" + xml + "|||stop");
