@@ -69,7 +69,6 @@ void add_argument(CLI::App& app, const Argument& argument, Assignments& found) {
   } else {
     added->expected(1)->allow_extra_args(false);
   }
-  added->required(argument.required);
 }
 
 // The whole grammar. The tables and `found` must outlive the app.
@@ -108,29 +107,32 @@ std::vector<std::string> option_names(const std::vector<Option>& globals, const 
   return names;
 }
 
+[[noreturn]] void refuse_argument(const Command& command, const std::string& word) {
+  const bool one = command.argument && !command.argument->many;
+  throw UsageError(fmt::format("unexpected argument \"{}\"{}", word,
+                               one ? " (quote text of several words)" : ""));
+}
+
 // What to say about words that nothing in the grammar takes.
 [[noreturn]] void refuse_extras(const std::vector<std::string>& extras,
                                 const std::vector<std::string>& options,
                                 const std::vector<Command>& commands, const Command* command) {
   const std::string& word = extras.front();
   const bool is_option = word.size() > 1 && word[0] == '-';
+  if (!is_option && command != nullptr) refuse_argument(*command, word);
   std::vector<std::string> names = options;
   std::string message;
   if (is_option) {
     message = fmt::format("unknown option {}", word.substr(0, word.find('=')));
-  } else if (command == nullptr) {
+  } else {
     message = fmt::format("unknown command \"{}\"", word);
     names.clear();
     for (const Command& known : commands) names.push_back(known.name);
-  } else {
-    message = fmt::format("unexpected argument \"{}\"", word);
-    names.clear();
-    if (command->argument && !command->argument->many) message += " (quote text of several words)";
   }
   const auto nearest = nearest_name(word.substr(0, word.find('=')), names);
   if (nearest) {
     message += fmt::format("; did you mean {}?", *nearest);
-  } else if (is_option || command == nullptr) {
+  } else {
     message += fmt::format("; linnet {}--help lists them",
                            is_option && command != nullptr ? command->name + " " : "");
   }
@@ -143,15 +145,21 @@ bool takes_value(const std::vector<Option>& options, std::string_view word) {
   });
 }
 
+struct Words {
+  std::vector<std::string> grammar;
+  std::vector<std::string> plain;  // behind "--": arguments, whatever they look like
+};
+
 // "linnet help run" means "linnet run --help"; "--name=" is an empty value, for which CLI11 would
 // take the next word.
-std::vector<std::string> spelled_out(int argc, char** argv, const std::vector<Command>& commands,
-                                     const std::vector<Option>& globals) {
-  std::vector<std::string> words;
+Words spelled_out(int argc, char** argv, const std::vector<Command>& commands,
+                  const std::vector<Option>& globals) {
+  Words all;
+  std::vector<std::string>& words = all.grammar;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "--") {
-      words.insert(words.end(), argv + i, argv + argc);
+      all.plain.assign(argv + i + 1, argv + argc);
       break;
     }
     const bool empty_value =
@@ -165,7 +173,26 @@ std::vector<std::string> spelled_out(int argc, char** argv, const std::vector<Co
     words.erase(words.begin());
     words.emplace_back("--help");
   }
-  return words;
+  return all;
+}
+
+// Adds the words behind "--" to what the command line assigns.
+void take_arguments(const Command& command, const std::vector<std::string>& plain,
+                    Assignments& found) {
+  if (!command.argument) {
+    if (!plain.empty()) refuse_argument(command, plain.front());
+    return;
+  }
+  const Argument& argument = *command.argument;
+  const auto given = std::count_if(found.begin(), found.end(), [&](const Assignment& each) {
+    return each.set == &argument.set;
+  });
+  const std::size_t room = argument.many ? plain.size() : given > 0 ? 0 : 1;
+  if (plain.size() > room) refuse_argument(command, plain[room]);
+  for (const std::string& word : plain) found.push_back({&argument.set, argument.name, word});
+  if (argument.required && given == 0 && plain.empty()) {
+    throw UsageError(argument.name + " is missing: " + argument.help);
+  }
 }
 
 // The command that was asked for; nullptr when help or the version was printed.
@@ -174,11 +201,11 @@ const Command* parse(int argc, char** argv, const std::vector<Command>& commands
   CLI::App app;
   build_app(app, commands, globals, found);
   Output out(detect_terminal(ColorMode::automatic));
+  Words words = spelled_out(argc, argv, commands, globals);
   try {
-    std::vector<std::string> words = spelled_out(argc, argv, commands, globals);
     // CLI11 takes them from the back.
-    std::reverse(words.begin(), words.end());
-    app.parse(std::move(words));
+    std::reverse(words.grammar.begin(), words.grammar.end());
+    app.parse(std::move(words.grammar));
   } catch (const CLI::CallForHelp&) {
     const Command* command = find_command(commands, app);
     const std::vector<std::string> extras = app.remaining(true);
@@ -205,6 +232,7 @@ const Command* parse(int argc, char** argv, const std::vector<Command>& commands
   }
   const Command* command = find_command(commands, app);
   if (command == nullptr) throw UsageError("a command is missing; linnet --help lists them");
+  take_arguments(*command, words.plain, found);
   return command;
 }
 

@@ -36,6 +36,8 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
        .value = "MODEL",
        .help = "tiny, smollm2, or the path of a model folder or GGUF file (default: smollm2 when "
                "it is in the cache, else tiny)",
+       .names = {"tiny", "smollm2"},
+       .path_ending = ".gguf",
        .is_path = true,
        .set = to_path(globals.model)},
       {.name = "threads",

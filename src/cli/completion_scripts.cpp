@@ -35,6 +35,10 @@ std::string command_words(const std::vector<Command>& commands) {
   return words.substr(1);
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 // Values that are not completed by the shell itself, after "--option": cases of a bash script.
 std::string bash_value_case(const Option& option) {
   std::string pattern = "--" + option.name;
@@ -42,18 +46,23 @@ std::string bash_value_case(const Option& option) {
   std::string action = "return";
   if (!option.choices.empty()) {
     action = fmt::format("mapfile -t COMPREPLY < <(compgen -W {} -- \"$word\"); return",
-                         quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+                         quoted(joined(option.choices)));
   } else if (option.is_path) {
-    action =
-        "compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); "
-        "return";
+    action = fmt::format("_linnet_paths {} {}; return", quoted(option.path_ending),
+                         quoted(joined(option.names)));
   }
   return fmt::format("    {}) {} ;;\n", pattern, action);
 }
 
-std::string bash_argument_words(const Command& command) {
-  if (!command.argument) return "";
-  return fmt::format("{}", fmt::join(command.argument->choices, " "));
+std::string bash_command_case(const Command& command) {
+  std::string text =
+      fmt::format("    {}) flags+={}", command.name, quoted(flag_words(command.options)));
+  if (command.argument) {
+    const Argument& argument = *command.argument;
+    text += fmt::format("; values={} ending={} names={}", quoted(joined(argument.choices)),
+                        quoted(argument.path_ending), quoted(joined(argument.names)));
+  }
+  return text + " ;;\n";
 }
 
 std::string zsh_escaped(const std::string& text) {
@@ -65,12 +74,25 @@ std::string zsh_escaped(const std::string& text) {
   return out;
 }
 
+// Of an Option or an Argument. The functions of models stand in the script.
+std::string zsh_values(const auto& source) {
+  if (!source.choices.empty()) return fmt::format("({})", joined(source.choices));
+  if (!source.names.empty()) return "_linnet_models";
+  return source.is_path ? "_files" : "";
+}
+
 std::string zsh_action(const Option& option) {
-  if (option.is_switch()) return "";
-  std::string action;
-  if (!option.choices.empty()) action = fmt::format("({})", fmt::join(option.choices, " "));
-  if (option.is_path) action = "_files";
-  return fmt::format(":{}:{}", option.value, action);
+  return option.is_switch() ? "" : fmt::format(":{}:{}", option.value, zsh_values(option));
+}
+
+// The one option whose values are names or paths.
+std::string zsh_models(const std::vector<Option>& globals) {
+  for (const Option& option : globals) {
+    if (option.names.empty()) continue;
+    return fmt::format("_alternative 'names:name:({})' 'files:path:_files -g \"*{}(-.)\"'",
+                       joined(option.names), option.path_ending);
+  }
+  return "_files";
 }
 
 std::string zsh_option(const Option& option) {
@@ -88,24 +110,23 @@ std::string zsh_option(const Option& option) {
 
 std::string zsh_argument(const Command& command) {
   if (!command.argument) return "";
-  std::string action;
-  if (!command.argument->choices.empty()) {
-    action = fmt::format("({})", fmt::join(command.argument->choices, " "));
-  } else if (command.argument->is_path) {
-    action = "_files";
-  }
   return fmt::format("      {} \\\n",
                      quoted(fmt::format("{}:{}:{}", command.argument->many ? "*" : "",
-                                        command.argument->name, action)));
+                                        command.argument->name, zsh_values(*command.argument))));
+}
+
+// Names, and the paths that end in `ending` first.
+std::string fish_names(const std::vector<std::string>& names, const std::string& ending) {
+  return quoted(fmt::format("{} (__fish_complete_suffix {})", joined(names), ending));
 }
 
 std::string fish_option(const Option& option, const std::string& condition) {
   std::string line = fmt::format("complete -c linnet -n {} -l {}", quoted(condition), option.name);
   if (option.letter != 0) line += fmt::format(" -s {}", option.letter);
-  if (!option.is_switch()) line += option.is_path ? " -r -F" : " -x";
-  if (!option.choices.empty()) {
-    line += fmt::format(" -a {}", quoted(fmt::format("{}", fmt::join(option.choices, " "))));
-  }
+  const bool any_file = option.is_path && option.names.empty();
+  if (!option.is_switch()) line += any_file ? " -r -F" : " -x";
+  if (!option.choices.empty()) line += " -a " + quoted(joined(option.choices));
+  if (!option.names.empty()) line += " -a " + fish_names(option.names, option.path_ending);
   line += fmt::format(" -d {}\n", quoted(option.help));
   if (!option.negation.empty()) {
     line += fmt::format("complete -c linnet -n {} -l {} -d {}\n", quoted(condition),
@@ -127,15 +148,20 @@ std::string bash_completion(const std::vector<Command>& commands,
     for (const Option& option : command.options) {
       if (!option.is_switch()) value_cases += bash_value_case(option);
     }
-    command_cases +=
-        fmt::format("    {}) flags+={}; values={} ;;\n", command.name,
-                    quoted(flag_words(command.options)), quoted(bash_argument_words(command)));
+    command_cases += bash_command_case(command);
   }
   return fmt::format(R"(# Completion of linnet for bash. To install it:
 #   linnet completion bash > ~/.local/share/bash-completion/completions/linnet
+# ENDING NAMES: names, folders, and files with the ending.
+_linnet_paths() {{
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -W "$2" -- "$word"; compgen -d -- "$word"
+    compgen -f -X "!*$1" -- "$word")
+  mapfile -t COMPREPLY < <(printf '%s\n' "${{COMPREPLY[@]}}" | sort -u | grep .)
+}}
 _linnet() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
-  local command="" values="" flags={globals}
+  local command="" values="" ending="" names="" flags={globals}
   local i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case " {commands} " in
@@ -153,8 +179,7 @@ _linnet() {{
   elif [[ -n "$values" ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$values" -- "$word")
   else
-    compopt -o filenames 2>/dev/null
-    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    _linnet_paths "$ending" "$names"
   fi
 }}
 complete -F _linnet linnet
@@ -181,6 +206,9 @@ std::string zsh_completion(const std::vector<Command>& commands,
   return fmt::format(R"(#compdef linnet
 # Completion of linnet for zsh. To install it:
 #   linnet completion zsh > "${{fpath[1]}}/_linnet"
+_linnet_models() {{
+  {models}
+}}
 _linnet() {{
   local context state line
   local -a commands
@@ -206,7 +234,7 @@ else
 fi
 )",
                      fmt::arg("names", names), fmt::arg("globals", global_specs),
-                     fmt::arg("cases", cases));
+                     fmt::arg("cases", cases), fmt::arg("models", zsh_models(globals)));
 }
 
 std::string fish_completion(const std::vector<Command>& commands,
@@ -223,9 +251,14 @@ std::string fish_completion(const std::vector<Command>& commands,
                         quoted(command.summary));
     const std::string condition = "__fish_seen_subcommand_from " + command.name;
     for (const Option& option : command.options) text += fish_option(option, condition);
-    if (command.argument && !command.argument->choices.empty()) {
+    if (!command.argument) continue;
+    const Argument& argument = *command.argument;
+    if (!argument.choices.empty()) {
       text += fmt::format("complete -c linnet -n {} -f -a {}\n", quoted(condition),
-                          quoted(fmt::format("{}", fmt::join(command.argument->choices, " "))));
+                          quoted(joined(argument.choices)));
+    } else if (!argument.names.empty()) {
+      text += fmt::format("complete -c linnet -n {} -f -a {}\n", quoted(condition),
+                          fish_names(argument.names, argument.path_ending));
     }
   }
   return text;

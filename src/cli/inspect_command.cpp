@@ -195,8 +195,12 @@ Command make_inspect_command() {
       "template's source and nothing else.";
   command.examples = {"linnet inspect tiny", "linnet inspect tiny --tensors --program",
                       "linnet inspect model.gguf --context 8192", "linnet inspect tiny --json"};
-  command.argument = Argument{
-      .name = "MODEL", .help = "as --model", .is_path = true, .set = to_path(options->model)};
+  command.argument = Argument{.name = "MODEL",
+                              .help = "as --model",
+                              .names = {"tiny", "smollm2"},
+                              .path_ending = ".gguf",
+                              .is_path = true,
+                              .set = to_path(options->model)};
   command.options = {
       {.name = "tensors",
        .help = "list the tensors with types and shapes",

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/nearest.h"
 #include "cli/progress_bar.h"
 
 namespace linnet {
@@ -28,10 +29,22 @@ void tell_unexpected(const std::string& name, const std::vector<std::string>& te
   log_warn(text);
 }
 
+std::filesystem::path named_model(const std::string& name) {
+  try {
+    return find_model(name);
+  } catch (const Error& error) {
+    const bool is_path = name.find('/') != std::string::npos;
+    if (error.code() != ErrorCode::not_found || is_path) throw;
+    const auto nearest = nearest_name(name, model_names());
+    if (!nearest) throw;
+    fail(error.code(), fmt::format("{}; did you mean {}?", error.what(), *nearest));
+  }
+}
+
 }  // namespace
 
 std::filesystem::path chosen_model(const GlobalOptions& globals) {
-  if (!globals.model.empty()) return find_model(globals.model);
+  if (!globals.model.empty()) return named_model(globals.model);
   try {
     return find_model("smollm2");
   } catch (const Error& error) {

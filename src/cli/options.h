@@ -28,6 +28,8 @@ struct Option {
   std::string value = {};                 // what the help calls the value; empty for a switch
   std::string help = {};                  // one line, without a full stop
   std::vector<std::string> choices = {};  // all values there are
+  std::vector<std::string> names = {};    // beside a path: values to offer
+  std::string path_ending = {};           // of the files to offer, ".gguf"
   std::string negation = {};              // "no-think": sets the switch to false
   std::string variable = {};              // when it is not LINNET_<NAME>
   std::string excludes = {};              // an option that must not stand beside this one
@@ -43,6 +45,8 @@ struct Argument {
   std::string name = {};  // "PROMPT"
   std::string help = {};
   std::vector<std::string> choices = {};
+  std::vector<std::string> names = {};  // as in Option
+  std::string path_ending = {};
   bool many = false;
   bool required = false;
   bool is_path = false;

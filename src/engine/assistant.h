@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "engine/generation.h"
 #include "formats/model_files.h"
@@ -37,5 +39,7 @@ std::vector<TokenId> find_stop_ids(const ModelFiles& files, const ModelConfig& c
 // folders of the source tree, the install and the user's cache. Error{not_found} lists where it
 // looked and what to do.
 std::filesystem::path find_model(const std::string& name_or_path);
+// The names that find_model knows, and those of what lies in its folders now; sorted. For advice.
+std::vector<std::string> model_names();
 
 }  // namespace linnet

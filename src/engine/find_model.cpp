@@ -79,7 +79,23 @@ std::optional<fs::path> find_in(const fs::path& folder, const std::string& name)
   return std::nullopt;
 }
 
+// A file that it names, or a folder with a model in it.
+bool is_model(const fs::path& path) {
+  return lower_case(path.filename().string()).ends_with(".gguf") || is_there(path / "config.json");
+}
+
 }  // namespace
+
+std::vector<std::string> model_names() {
+  std::set<std::string> names = {"tiny", "smollm2"};
+  for (const fs::path& folder : model_folders()) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      if (is_model(it->path())) names.insert(it->path().filename().string());
+    }
+  }
+  return {names.begin(), names.end()};
+}
 
 fs::path find_model(const std::string& name_or_path) {
   if (name_or_path.empty()) fail(ErrorCode::invalid_argument, "the name of the model is empty");
