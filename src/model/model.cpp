@@ -16,10 +16,16 @@ std::shared_ptr<const Model> Model::load(const ModelFiles& files, const LoadOpti
   if (!options.labels.empty() && !config.labels.empty()) config.labels = options.labels;
   auto program = std::make_shared<const Program>(build_program(config));
   auto pool = std::make_shared<ThreadPool>(options.threads);
-  LoadedWeights weights = load_weights(files, config, *program, *pool, options);
+  LoadOptions weight_options = options;
+  if (options.make_lane) weight_options.decode_limit = 0;
+  LoadedWeights weights = load_weights(files, config, *program, *pool, weight_options);
   model->report_ = std::move(weights.report);
-  model->lane_ = std::make_unique<ReferenceLane>(std::move(program), std::move(weights.tensors),
-                                                 std::move(pool));
+  if (options.make_lane) {
+    model->lane_ = options.make_lane(program, weights.tensors, pool);
+  } else {
+    model->lane_ = std::make_unique<ReferenceLane>(std::move(program), std::move(weights.tensors),
+                                                   std::move(pool));
+  }
   return model;
 }
 

@@ -42,6 +42,11 @@ struct LoadOptions {
   // Weights that hold NaN or infinities are refused; true: only reported, and it is an error when a
   // run's output is not finite.
   bool allow_non_finite = false;
+  // Makes the lane that runs the model; without it the reference lane does. The weights then stay
+  // as they are in the files, for the lane to pack.
+  std::function<std::unique_ptr<Lane>(std::shared_ptr<const Program>, const std::vector<Tensor>&,
+                                      std::shared_ptr<ThreadPool>)>
+      make_lane;
   // Called with values from 0 to 1, on the loading thread.
   std::function<void(double)> on_progress;
 };
@@ -58,9 +63,10 @@ class Model {
   const LoadReport& report() const { return report_; }
   const Program& program() const { return lane_->program(); }
   ThreadPool& pool() const { return lane_->pool(); }
+  const Lane& lane() const { return *lane_; }
 
   KvCache make_cache() const { return lane_->make_cache(); }
-  // See ReferenceLane::run; what the output rows are, TaskHead tells. For padded rectangles,
+  // See Lane::run; what the output rows are, TaskHead tells. For padded rectangles,
   // pooling and hidden states see model/forward.h.
   std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const;
 
@@ -68,7 +74,7 @@ class Model {
   Model() = default;
   ModelConfig config_;
   LoadReport report_;
-  std::unique_ptr<ReferenceLane> lane_;
+  std::unique_ptr<Lane> lane_;
 };
 
 }  // namespace linnet

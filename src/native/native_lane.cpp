@@ -68,7 +68,7 @@ std::vector<float> joined_bias(const MatrixPlan& plan, const Program& program,
 
 }  // namespace
 
-NativeLane::NativeLane(std::shared_ptr<const Program> program, std::vector<Tensor> weights,
+NativeLane::NativeLane(std::shared_ptr<const Program> program, const std::vector<Tensor>& weights,
                        std::shared_ptr<ThreadPool> pool, const NativeOptions& options)
     : program_(std::move(program)),
       pool_(std::move(pool)),

@@ -30,7 +30,7 @@ class NativeLane : public Lane {
   // `weights` in the order of program.weights; they are read row by row and not kept, but for the
   // table of an embedding that is no head. Errors: unsupported with the step and the reason when
   // the program cannot be lowered; out_of_memory; what choose_kernels throws.
-  NativeLane(std::shared_ptr<const Program> program, std::vector<Tensor> weights,
+  NativeLane(std::shared_ptr<const Program> program, const std::vector<Tensor>& weights,
              std::shared_ptr<ThreadPool> pool, const NativeOptions& options = {});
   ~NativeLane() override;
 

@@ -1,0 +1,29 @@
+// Which lane runs a model, and in what numbers: the choice behind --lane, --weights and --cache.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/model.h"
+
+namespace linnet {
+
+struct LaneChoice {
+  // "reference": plain f32 loops, the oracle. "native": packed weights and fused kernels.
+  std::string lane = "reference";
+  // Of the native lane: f32 and bf16 (f32 arithmetic on the weights as they are, to bf16 rounding);
+  // i8 and n4 (integer weights and activations, see tensor/quantized_rows.h). Under n4 embedding and
+  // head are i8.
+  std::string weights = "f32";
+  std::string cache = "f32";  // of the native lane: f32 or i8
+};
+
+std::vector<std::string> lane_names();
+std::vector<std::string> weight_names();
+std::vector<std::string> cache_names();
+
+// Sets LoadOptions::make_lane. Error{invalid_argument} for a name that is none of those above.
+void choose_lane(const LaneChoice& choice, LoadOptions& options);
+
+}  // namespace linnet
