@@ -1,62 +1,77 @@
 #include "cli/answer.h"
 
-#include <optional>
-
 #include "base/memory_account.h"
 #include "cli/interrupt.h"
 
 namespace linnet {
 namespace {
 
-// The tags as tokens, where the tokenizer has them.
-struct ThinkTokens {
-  std::optional<TokenId> open;
-  std::optional<TokenId> close;
-  bool hidden = false;  // special tokens never come as text
-
-  static ThinkTokens of(const Tokenizer& tokenizer) {
-    ThinkTokens tokens{tokenizer.find("<think>"), tokenizer.find("</think>")};
-    tokens.hidden = tokens.both() && tokenizer.is_special(*tokens.open);
-    return tokens;
+// From events to the parts of an answer.
+class AnswerReader {
+ public:
+  AnswerReader(const Tokenizer& tokenizer, const AnswerRequest& request)
+      : tokenizer_(tokenizer), request_(request) {
+    if (request.parser) parser_.emplace(*request.parser);
   }
-  bool both() const { return open.has_value() && close.has_value(); }
-  bool holds(TokenId id) const { return both() && (id == *open || id == *close); }
+
+  void read(const TokenEvent& event) {
+    if (!parser_) {
+      plain_ += event.text;
+      if (!event.text.empty()) deliver({{OutputKind::content, std::string(event.text), {}}});
+      return;
+    }
+    if (is_special_tag(event.id)) deliver(parser_->push(tokenizer_.token_bytes(event.id)));
+    deliver(parser_->push(event.text));
+  }
+
+  ParsedOutput finish(FinishReason reason) {
+    ParsedOutput output;
+    if (parser_) {
+      const bool stopped = reason == FinishReason::stop;
+      deliver(parser_->finish(stopped ? OutputEnd::stop : OutputEnd::length));
+      output = parser_->result();
+    } else {
+      output.content = std::move(plain_);
+      output.finish = finish_reason_name(reason);
+    }
+    if (reason == FinishReason::cancelled) output.finish = finish_reason_name(reason);
+    return output;
+  }
+
+ private:
+  // Special tokens come without a text; where the tags are such, the parser needs theirs. (An id
+  // may have no token: a model's table can be longer than the vocabulary.)
+  bool is_special_tag(TokenId id) const {
+    return id < tokenizer_.size() && tokenizer_.is_special(id) &&
+           is_output_tag(tokenizer_.token_bytes(id));
+  }
+
+  void deliver(const std::vector<OutputDelta>& deltas) {
+    if (!request_.sink) return;
+    for (const OutputDelta& delta : deltas) request_.sink(delta);
+  }
+
+  const Tokenizer& tokenizer_;
+  const AnswerRequest& request_;
+  std::optional<OutputParser> parser_;
+  std::string plain_;
 };
 
 }  // namespace
 
 Answer generate_answer(Generator& generator, const AnswerRequest& request) {
-  Answer answer;
-  const auto collect = [&](AnswerPart part, std::string_view text) {
-    (part == AnswerPart::answer ? answer.text : answer.reasoning) += text;
-    if (request.sink) request.sink(part, text);
-  };
-  const ThinkTokens tokens = ThinkTokens::of(generator.tokenizer());
-  ThinkSplitter splitter(collect, {request.in_reasoning, tokens.both()});
-
+  AnswerReader reader(generator.tokenizer(), request);
   GenerateOptions options;
   options.cancel = &interrupt_flag();
-  std::size_t shown = 0;
-  options.on_token = [&](const TokenEvent& event) {
-    shown += event.text.size();
-    if (!request.split) return collect(AnswerPart::answer, event.text);
-    if (tokens.holds(event.id)) tokens.hidden ? splitter.pass_tag() : splitter.expect_tag();
-    splitter.feed(event.text);
-  };
+  options.on_token = [&](const TokenEvent& event) { reader.read(event); };
   if (request.on_prefill) {
     options.on_prefill = [&](std::int64_t done, std::int64_t total) {
       request.on_prefill(static_cast<double>(done) / static_cast<double>(total));
     };
   }
+  Answer answer;
   answer.result = generator.generate(request.prompt, request.config, options);
-  // Text that waited for a character's end or a stop string comes with the result only.
-  const std::string_view rest = std::string_view(answer.result.text).substr(shown);
-  if (request.split) {
-    splitter.feed(rest);
-    splitter.finish();
-  } else if (!rest.empty()) {
-    collect(AnswerPart::answer, rest);
-  }
+  answer.output = reader.finish(answer.result.finish);
   return answer;
 }
 
@@ -65,7 +80,6 @@ Json result_json(const GenerationResult& result) {
   json.set("prompt_tokens", result.prompt_tokens);
   json.set("cached_tokens", result.cached_tokens);
   json.set("completion_tokens", result.ids.size());
-  json.set("finish", finish_reason_name(result.finish));
   json.set("seed", result.seed);
   return json;
 }

@@ -1,5 +1,7 @@
 #include "cli/answer_printer.h"
 
+#include <fmt/core.h>
+
 #include "cli/interrupt.h"
 
 namespace linnet {
@@ -8,18 +10,31 @@ namespace {
 constexpr std::string_view kWaiting = "thinking ...";
 }
 
-void AnswerPrinter::print(AnswerPart part, std::string_view text) {
-  if (text.empty()) return;
-  if (part == AnswerPart::reasoning && !style_.show_reasoning) {
-    const Terminal& terminal = out_.terminal();
-    if (!style_.live || waiting_shown_ || !terminal.err) return;
-    write_error_text(styled(terminal.err_color, kDim, kWaiting));
-    waiting_shown_ = true;
-    set_farewell("\r\x1b[K");
-    return;
+void AnswerPrinter::print(const OutputDelta& delta) {
+  if (delta.kind != OutputKind::reasoning) return print_answer(delta);
+  style_.show_reasoning ? print_reasoning(delta.text) : show_waiting();
+}
+
+void AnswerPrinter::print_answer(const OutputDelta& delta) {
+  if (!printing_ || part_ != Part::answer) begin(Part::answer);
+  if (delta.kind == OutputKind::tool_call) {
+    if (line_open_) out_.write("\n");
+    out_.foreign(fmt::format("{}({})\n", delta.call.name, delta.call.arguments));
+    line_open_ = false;
+  } else {
+    std::string_view text = delta.text;
+    // Text behind a call begins with a newline, which the line of the call has had.
+    if (after_call_ && text.starts_with('\n')) text.remove_prefix(1);
+    out_.foreign(text);
+    line_open_ = !text.ends_with('\n');
   }
-  if (!printing_ || part_ != part) begin(part);
-  if (part == AnswerPart::answer || style_.reasoning_on_output) {
+  after_call_ = delta.kind == OutputKind::tool_call;
+  if (style_.live) out_.flush();
+}
+
+void AnswerPrinter::print_reasoning(std::string_view text) {
+  if (!printing_ || part_ != Part::reasoning) begin(Part::reasoning);
+  if (style_.reasoning_on_output) {
     out_.foreign(text);
     if (style_.live) out_.flush();
   } else {
@@ -28,16 +43,27 @@ void AnswerPrinter::print(AnswerPart part, std::string_view text) {
   line_open_ = !text.ends_with('\n');
 }
 
-void AnswerPrinter::begin(AnswerPart part) {
-  if (waiting_shown_) {
-    write_error_text(kEraseLine);
-    waiting_shown_ = false;
-    set_farewell(nullptr);
-  }
+void AnswerPrinter::show_waiting() {
+  const Terminal& terminal = out_.terminal();
+  if (!style_.live || waiting_shown_ || !terminal.err) return;
+  write_error_text(styled(terminal.err_color, kDim, kWaiting));
+  waiting_shown_ = true;
+  set_farewell("\r\x1b[K");
+}
+
+void AnswerPrinter::end_waiting() {
+  if (!waiting_shown_) return;
+  write_error_text(kEraseLine);
+  waiting_shown_ = false;
+  set_farewell(nullptr);
+}
+
+void AnswerPrinter::begin(Part part) {
+  end_waiting();
   end_part();
   printing_ = true;
   part_ = part;
-  if (part == AnswerPart::answer) return;
+  if (part == Part::answer) return;
   const Terminal& terminal = out_.terminal();
   if (style_.reasoning_on_output && terminal.out_color) out_.write(kDim);
   if (!style_.reasoning_on_output && terminal.err_color) write_error_text(kDim);
@@ -46,7 +72,7 @@ void AnswerPrinter::begin(AnswerPart part) {
 
 // After reasoning an empty line follows.
 void AnswerPrinter::end_part() {
-  if (!printing_ || part_ == AnswerPart::answer) return;
+  if (!printing_ || part_ == Part::answer) return;
   const Terminal& terminal = out_.terminal();
   const std::string_view ending = line_open_ ? "\n\n" : "\n";
   if (style_.reasoning_on_output) {
@@ -61,17 +87,14 @@ void AnswerPrinter::end_part() {
 }
 
 void AnswerPrinter::finish() {
-  if (waiting_shown_) {
-    write_error_text(kEraseLine);
-    waiting_shown_ = false;
-    set_farewell(nullptr);
-  }
+  end_waiting();
   end_part();
   // An answer is whole lines, also when it is empty: one line in, one answer out.
-  if (!printing_ || part_ == AnswerPart::reasoning || line_open_) out_.write("\n");
+  if (!printing_ || part_ == Part::reasoning || line_open_) out_.write("\n");
   out_.flush();
   printing_ = false;
   line_open_ = false;
+  after_call_ = false;
 }
 
 }  // namespace linnet

@@ -1,10 +1,10 @@
-// Shows an answer while it comes. The answer goes to standard output. The reasoning, if it is shown
-// at all, goes dimmed before it: into the same stream in a chat on a terminal, else to standard
-// error, so that the answer stays alone.
+// Shows an answer while it comes. The answer goes to standard output, a tool call as a line of its
+// own: name({"argument": value}). The reasoning, if it is shown at all, goes dimmed before it: into
+// the same stream in a chat on a terminal, else to standard error, so that the answer stays alone.
 #pragma once
 
 #include "cli/output.h"
-#include "cli/think_splitter.h"
+#include "text/output_parser.h"
 
 namespace linnet {
 
@@ -17,20 +17,27 @@ class AnswerPrinter {
   };
   AnswerPrinter(Output& out, Style style) : out_(out), style_(style) {}
 
-  void print(AnswerPart part, std::string_view text);
+  void print(const OutputDelta& delta);
   // Ends the line and the colours, and sends everything.
   void finish();
 
  private:
-  void begin(AnswerPart part);
+  enum class Part { reasoning, answer };
+
+  void print_answer(const OutputDelta& delta);
+  void print_reasoning(std::string_view text);
+  void show_waiting();
+  void end_waiting();
+  void begin(Part part);
   void end_part();
 
   Output& out_;
   Style style_;
   bool printing_ = false;
-  AnswerPart part_ = AnswerPart::answer;
+  Part part_ = Part::answer;
   bool waiting_shown_ = false;
   bool line_open_ = false;
+  bool after_call_ = false;
 };
 
 }  // namespace linnet

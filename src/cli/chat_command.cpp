@@ -21,9 +21,7 @@ constexpr const char* kPrompt = ">>> ";
 constexpr const char* kPromptMore = "... ";
 
 struct ChatFlags {
-  std::string system;
-  std::optional<bool> think;
-  std::optional<bool> show_thinking;
+  AnswerOptions answer;
   bool echo = false;
   SamplingOptions sampling;
 };
@@ -37,12 +35,13 @@ void answer_and_report(ChatSession& session) {
   Output& out = session.out();
   try {
     session.answer();
-    if (session.last_result()->finish == FinishReason::length) {
-      out.line(styled(out.terminal().out_color, kDim, "(the answer was cut: no more tokens)"));
-    }
-    if (interrupt_flag().load()) {
-      out.line(styled(out.terminal().out_color, kDim, "(stopped)"));
-    }
+    const auto note = [&](const std::string& text) {
+      out.line(styled(out.terminal().out_color, kDim, "(" + text + ")"));
+    };
+    const Answer& answer = *session.last_answer();
+    if (answer.has_broken_call()) note(kBrokenCall);
+    if (answer.result.finish == FinishReason::length) note("the answer was cut: no more tokens");
+    if (interrupt_flag().load()) note("stopped");
     out.write("\n");
   } catch (const Error& error) {
     if (error.code() == ErrorCode::io) throw;  // most likely of our own output
@@ -127,18 +126,21 @@ int chat_through_pipe(ChatSession& session, bool echo) {
       session.out().write("\n");
     }
     session.answer();
+    if (session.last_answer()->has_broken_call()) log_warn(kBrokenCall);
     if (echo) session.out().write("\n");
     if (interrupt_flag().load()) return interrupt_status();
   }
 }
 
 int run_chat(CommandContext& context, const ChatFlags& options) {
+  // Before the model: a fault in a small file should not wait for it.
+  const PromptSettings prompt = PromptSettings::of(options.answer, context.globals);
   ChatSession session(context, open_assistant(context));
   const bool on_terminal = context.terminal().in;
   session.sampling = options.sampling;
-  session.think = options.think;
-  session.conversation().set_system(options.system);
-  session.style.show_reasoning = options.show_thinking.value_or(on_terminal);
+  session.prompt = prompt;
+  session.conversation().set_system(options.answer.system);
+  session.style.show_reasoning = options.answer.show_thinking.value_or(on_terminal);
   session.style.reasoning_on_output = on_terminal && context.terminal().out;
   session.style.live = true;
   const DeferInterrupt deferred;
@@ -159,23 +161,11 @@ Command make_chat_command() {
       "only the answers come out.";
   command.examples = {"linnet chat", "linnet chat --system \"Answer in French.\" --no-think",
                       "linnet chat --temperature 0 --echo < questions.txt"};
-  command.options = {
-      {.name = "system",
-       .value = "TEXT",
-       .help = "instructions for the model",
-       .set = to_text(options->system)},
-      {.name = "think",
-       .help = "let the model think before it answers, or not (default: as its template says)",
-       .negation = "no-think",
-       .set = to_flag(options->think)},
+  command.options = answer_option_table(options->answer);
+  command.options.push_back(
       {.name = "echo",
        .help = "print every message before its answer, for a readable record of piped messages",
-       .set = to_flag(options->echo)},
-      {.name = "show-thinking",
-       .help = "show the thoughts dimmed, or hide them (default: shown on a terminal)",
-       .negation = "hide-thinking",
-       .set = to_flag(options->show_thinking)},
-  };
+       .set = to_flag(options->echo)});
   for (Option& option : sampling_option_table(options->sampling)) {
     command.options.push_back(std::move(option));
   }

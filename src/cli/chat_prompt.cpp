@@ -4,32 +4,28 @@
 
 namespace linnet {
 
-namespace {
-
-Json message_list(const Conversation& conversation) {
-  Json messages = Json::array();
-  const auto add = [&](const std::string& role, const std::string& content) {
-    Json message = Json::object();
-    message.set("role", role);
-    message.set("content", content);
-    messages.push_back(std::move(message));
-  };
-  if (!conversation.system().empty()) add("system", conversation.system());
-  // Earlier thoughts are left out: they fill the context, and in the no-think mode the template
-  // would put a second, empty block before them.
-  for (const Turn& turn : conversation.turns()) add(turn.role, turn.content);
-  return messages;
+PromptSettings PromptSettings::of(const AnswerOptions& options, const GlobalOptions& globals) {
+  PromptSettings settings;
+  settings.think = options.think;
+  settings.tools = read_tools(options.tools);
+  settings.tool_tags = tool_tags_of(options.tool_tags).value();
+  settings.close_system_turn = options.close_system_turn;
+  settings.trust_user_tokens = globals.trust_user_tokens;
+  return settings;
 }
 
-}  // namespace
-
 ChatPrompt make_chat_prompt(const Assistant& assistant, const Conversation& conversation,
-                            const PromptOptions& options) {
+                            const PromptSettings& settings) {
   ChatOptions chat;
-  chat.enable_thinking = options.think;
-  const Prompt prompt = assistant.chat_template.render(message_list(conversation), Json(), chat);
-  return {encode_prompt(*assistant.tokenizer, prompt, options.trust_user_tokens),
-          prompt.thinking == ThinkingState::open};
+  chat.enable_thinking = settings.think;
+  chat.close_system_turn = settings.close_system_turn;
+  // They fill the context, and in the no-think mode the template would put a second, empty block
+  // before them.
+  chat.drop_thoughts = true;
+  const Json messages = conversation.to_json().at("messages");
+  const Prompt prompt = assistant.chat_template.render(messages, settings.tools, chat);
+  return {encode_prompt(*assistant.tokenizer, prompt, settings.trust_user_tokens),
+          {prompt.thinking == ThinkingState::open, settings.tool_tags}};
 }
 
 }  // namespace linnet

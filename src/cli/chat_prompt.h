@@ -5,22 +5,29 @@
 #include <string>
 #include <vector>
 
+#include "cli/answer_options.h"
 #include "cli/conversation.h"
 #include "engine/assistant.h"
 
 namespace linnet {
 
-struct PromptOptions {
+struct PromptSettings {
   std::optional<bool> think;  // none: as the template decides
+  Json tools;                 // an array, or null
+  ToolTags tool_tags = ToolTags::xml;
+  bool close_system_turn = false;
   bool trust_user_tokens = false;
+
+  // Reads the file of the tools.
+  static PromptSettings of(const AnswerOptions& options, const GlobalOptions& globals);
 };
 
 struct ChatPrompt {
   std::vector<TokenId> ids;
-  bool in_reasoning = false;  // it ends inside of an open <think>
+  OutputParserOptions parser;  // for the answer; the end of the prompt tells where it starts
 };
 
 ChatPrompt make_chat_prompt(const Assistant& assistant, const Conversation& conversation,
-                            const PromptOptions& options);
+                            const PromptSettings& settings);
 
 }  // namespace linnet

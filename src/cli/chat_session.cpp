@@ -1,5 +1,7 @@
 #include "cli/chat_session.h"
 
+#include <utility>
+
 #include "cli/progress_bar.h"
 
 namespace linnet {
@@ -14,14 +16,13 @@ void ChatSession::answer() {
   ProgressBar bar("Reading the prompt", context_.terminal());
   Answer made;
   try {
-    const ChatPrompt prompt = make_chat_prompt(opened_.assistant, conversation_,
-                                               {think, context_.globals.trust_user_tokens});
+    ChatPrompt made_prompt = make_chat_prompt(opened_.assistant, conversation_, prompt);
     AnswerRequest request;
-    request.prompt = prompt.ids;
-    request.in_reasoning = prompt.in_reasoning;
+    request.prompt = std::move(made_prompt.ids);
+    request.parser = made_prompt.parser;
     request.config = sampling.applied_to(opened_.assistant.defaults);
     request.on_prefill = [&](double done) { done < 1 ? bar.update(done) : bar.erase(); };
-    request.sink = [&](AnswerPart part, std::string_view text) { printer.print(part, text); };
+    request.sink = [&](const OutputDelta& delta) { printer.print(delta); };
     made = generate_answer(generator_, request);
   } catch (...) {
     bar.erase();
@@ -30,8 +31,9 @@ void ChatSession::answer() {
   }
   bar.erase();
   printer.finish();
-  last_result_ = made.result;
-  conversation_.add_assistant(std::move(made.text), std::move(made.reasoning));
+  conversation_.add_assistant(made.output.content.value_or(""), made.output.reasoning.value_or(""),
+                              made.output.tool_calls);
+  last_answer_ = std::move(made);
 }
 
 }  // namespace linnet

@@ -23,11 +23,11 @@ class ChatSession {
   const Assistant& assistant() const { return opened_.assistant; }
   const std::string& model_name() const { return opened_.name; }
   std::int64_t context_tokens() const { return generator_.context_tokens(); }
-  const std::optional<GenerationResult>& last_result() const { return last_result_; }
+  const std::optional<Answer>& last_answer() const { return last_answer_; }
   void forget() { generator_.clear(); }
 
   SamplingOptions sampling;
-  std::optional<bool> think;
+  PromptSettings prompt;
   AnswerPrinter::Style style;
 
  private:
@@ -35,7 +35,7 @@ class ChatSession {
   OpenedAssistant opened_;
   Generator generator_;
   Conversation conversation_;
-  std::optional<GenerationResult> last_result_;
+  std::optional<Answer> last_answer_;
 };
 
 }  // namespace linnet

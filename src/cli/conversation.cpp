@@ -20,14 +20,63 @@ std::string text_field(const Json& message, const char* field, const std::string
   return value->as_string(fmt::format("{}.{}", name, field));
 }
 
+Json calls_json(const std::vector<ToolCall>& calls) {
+  Json list = Json::array();
+  for (const ToolCall& call : calls) {
+    Json function = Json::object();
+    function.set("name", call.name);
+    function.set("arguments", call.arguments);
+    Json entry = Json::object();
+    entry.set("type", "function");
+    entry.set("function", std::move(function));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+std::vector<ToolCall> calls_field(const Json& message, const std::string& name) {
+  const Json* list = message.find("tool_calls");
+  std::vector<ToolCall> calls;
+  if (list == nullptr || list->is_null()) return calls;
+  for (const Json& entry : list->as_array(name + ".tool_calls")) {
+    const std::string field = fmt::format("{}.tool_calls[{}].function", name, calls.size());
+    const Json* function = entry.find("function");
+    if (function == nullptr) fail(ErrorCode::invalid_argument, field + ": missing");
+    const Json* arguments = function->find("arguments");
+    const bool is_object = arguments != nullptr && arguments->is_object();
+    calls.push_back({text_field(*function, "name", field),
+                     is_object ? arguments->dump() : text_field(*function, "arguments", field)});
+  }
+  return calls;
+}
+
+bool template_can_take(const ToolCall& call) {
+  try {
+    Json::parse(call.arguments, "arguments");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void Conversation::add_user(std::string content) {
-  turns_.push_back({"user", std::move(content), ""});
+  turns_.push_back({"user", std::move(content), "", {}});
 }
 
-void Conversation::add_assistant(std::string content, std::string reasoning) {
-  turns_.push_back({"assistant", std::move(content), std::move(reasoning)});
+void Conversation::add_assistant(std::string content, std::string reasoning,
+                                 const std::vector<ToolCall>& tool_calls) {
+  Turn turn{"assistant", std::move(content), std::move(reasoning), {}};
+  for (const ToolCall& call : tool_calls) {
+    if (template_can_take(call)) {
+      turn.tool_calls.push_back(call);
+    } else {
+      turn.content +=
+          fmt::format("{}{}({})", turn.content.empty() ? "" : "\n", call.name, call.arguments);
+    }
+  }
+  turns_.push_back(std::move(turn));
 }
 
 std::size_t Conversation::last_user() const {
@@ -57,6 +106,7 @@ Json Conversation::to_json() const {
   for (const Turn& turn : turns_) {
     Json message = message_json(turn.role, turn.content);
     if (!turn.reasoning.empty()) message.set("reasoning_content", turn.reasoning);
+    if (!turn.tool_calls.empty()) message.set("tool_calls", calls_json(turn.tool_calls));
     messages.push_back(std::move(message));
   }
   Json json = Json::object();
@@ -77,7 +127,7 @@ Conversation Conversation::from_json(const Json& json) {
     }
     const std::string role = text_field(message, "role", name);
     Turn turn{role, text_field(message, "content", name),
-              text_field(message, "reasoning_content", name)};
+              text_field(message, "reasoning_content", name), calls_field(message, name)};
     if (role == "system" && index == 0) {
       conversation.system_ = turn.content;
     } else if (role == "user" || role == "assistant" || role == "tool") {

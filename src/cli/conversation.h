@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "text/python_calls.h"
 
 namespace linnet {
 
@@ -13,6 +14,7 @@ struct Turn {
   std::string role;  // "user", "assistant" or "tool"
   std::string content;
   std::string reasoning;  // of an assistant; shown and saved, not given to the model again
+  std::vector<ToolCall> tool_calls = {};  // of an assistant
   bool operator==(const Turn&) const = default;
 };
 
@@ -23,14 +25,17 @@ class Conversation {
   const std::vector<Turn>& turns() const { return turns_; }
 
   void add_user(std::string content);
-  void add_assistant(std::string content, std::string reasoning);
+  // A call whose arguments no template can take (nested too deep, a key twice) becomes text.
+  void add_assistant(std::string content, std::string reasoning,
+                     const std::vector<ToolCall>& tool_calls = {});
   // Takes away the last user turn and all that follows it. False when there is none.
   bool undo();
   // Takes away what follows the last user turn, so that it can be answered again.
   bool drop_answer();
   void clear() { turns_.clear(); }
 
-  // {"messages": [{"role", "content", "reasoning_content"}]}; the system text comes first.
+  // {"messages": [{"role", "content", "reasoning_content", "tool_calls"}]} in OpenAI's shape; the
+  // system text comes first.
   Json to_json() const;
   // Such an object, or the array alone. Error{invalid_argument} naming the message and the field.
   static Conversation from_json(const Json& json);

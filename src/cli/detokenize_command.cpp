@@ -1,9 +1,7 @@
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/id_list.h"
 #include "cli/open_model.h"
 #include "cli/text_input.h"
 
@@ -14,24 +12,6 @@ struct DetokenizeOptions {
   std::vector<std::string> ids;
   bool keep_special = false;
 };
-
-// Ids separated by white space or commas, brackets around them allowed: what tokenize prints, and
-// JSON arrays of ids.
-std::vector<TokenId> parse_ids(const std::string& text, const std::string& name) {
-  constexpr const char* kBetween = " \t\r\n,[]";
-  std::vector<TokenId> ids;
-  for (std::size_t at = text.find_first_not_of(kBetween); at != std::string::npos;) {
-    const std::size_t end = std::min(text.find_first_of(kBetween, at), text.size());
-    try {
-      ids.push_back(
-          static_cast<TokenId>(parse_integer(text.substr(at, end - at), {0, kMaxTokenId})));
-    } catch (const UsageError& error) {
-      throw UsageError(fmt::format("{}: id {}: {}", name, ids.size(), error.what()));
-    }
-    at = text.find_first_not_of(kBetween, end);
-  }
-  return ids;
-}
 
 int run_detokenize(CommandContext& context, const DetokenizeOptions& options) {
   std::string text;

@@ -1,85 +1,94 @@
 #include "cli/parse_command.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/file_map.h"
+#include "cli/answer_options.h"
+#include "cli/id_list.h"
+#include "cli/open_model.h"
+#include "cli/output_record.h"
 #include "cli/text_input.h"
-#include "text/output_parser.h"
+#include "text/output_ids.h"
 
 namespace linnet {
 namespace {
 
 struct ParseOptions {
   std::optional<std::string> file;
-  std::string tools = "xml";
+  std::string tool_tags = "xml";
+  bool ids = false;
   bool in_reasoning = false;
   bool cut_by_length = false;
+
+  OutputParserOptions parser() const { return {in_reasoning, tool_tags_of(tool_tags).value()}; }
+  OutputEnd end() const { return cut_by_length ? OutputEnd::length : OutputEnd::stop; }
 };
 
-ToolTags tool_tags(const std::string& name) {
-  if (name == "xml") return ToolTags::xml;
-  if (name == "python") return ToolTags::python;
-  return name == "both" ? ToolTags::both : ToolTags::none;
-}
-
-Json optional_text(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
-
-Json output_json(const ParsedOutput& output) {
-  Json calls = Json::array();
-  for (const ToolCall& call : output.tool_calls) {
-    Json entry = Json::object();
-    entry.set("name", call.name);
-    entry.set("arguments", call.arguments);
-    calls.push_back(std::move(entry));
+std::string read_output(CommandContext& context, const ParseOptions& options) {
+  if (!options.file || *options.file == "-") {
+    const char* what = options.ids ? "a token id" : "the model's output";
+    return argument_or_input(std::nullopt, context.terminal(), what);
   }
-  Json json = Json::object();
-  json.set("reasoning", optional_text(output.reasoning));
-  json.set("content", optional_text(output.content));
-  json.set("tool_calls", std::move(calls));
-  json.set("parse_error", output.parse_error);
-  json.set("finish", output.finish);
-  return json;
-}
-
-std::string read_output(CommandContext& context, const std::optional<std::string>& file) {
-  if (!file || *file == "-") {
-    return argument_or_input(std::nullopt, context.terminal(), "the model's output");
-  }
-  std::string text = read_text_file(*file);
-  require_utf8(text, *file);
+  std::string text = read_text_file(*options.file);
+  require_utf8(text, *options.file);
   return text;
 }
 
-int run_parse(CommandContext& context, const ParseOptions& options) {
-  const std::string text = read_output(context, options.file);
-  OutputParser parser({options.in_reasoning, tool_tags(options.tools)});
+ParsedOutput parse_text(const std::string& text, const ParseOptions& options) {
+  OutputParser parser(options.parser());
   parser.push(text);
-  parser.finish(options.cut_by_length ? OutputEnd::length : OutputEnd::stop);
-  context.out.line(output_json(parser.result()).dump());
+  parser.finish(options.end());
+  return parser.result();
+}
+
+ParsedOutput parse_ids_of(CommandContext& context, const std::string& text,
+                          const ParseOptions& options) {
+  const bool is_input = !options.file || *options.file == "-";
+  std::vector<TokenId> ids = parse_ids(text, is_input ? "standard input" : *options.file);
+  const ModelFiles files =
+      open_model_files(chosen_model(context.globals), open_options(context.globals));
+  const auto tokenizer = files.load_tokenizer();
+  // The id that ended the output is no part of its text.
+  const std::vector<TokenId> stops = find_stop_ids(
+      files, ModelConfig::from_json(files.config, files.config_file), tokenizer.get());
+  if (!ids.empty() && std::find(stops.begin(), stops.end(), ids.back()) != stops.end()) {
+    ids.pop_back();
+  }
+  OutputIdParser parser(*tokenizer, options.parser());
+  for (const TokenId id : ids) parser.push(id);
+  parser.finish(options.end());
+  return parser.result();
+}
+
+int run_parse(CommandContext& context, const ParseOptions& options) {
+  const std::string text = read_output(context, options);
+  const ParsedOutput output =
+      options.ids ? parse_ids_of(context, text, options) : parse_text(text, options);
+  context.out.line(output_json(output).dump());
   return 0;
 }
 
 }  // namespace
 
 Command make_parse_command() {
-  const std::vector<std::string> families = {"none", "xml", "python", "both"};
   auto options = std::make_shared<ParseOptions>();
   Command command;
   command.name = "parse";
   command.summary = "Take a model's output apart: reasoning, content, tool calls";
   command.details =
       "The output is read from a file or, without one, from standard input up to its end (but for "
-      "one newline there). The result is a JSON record on one line.";
+      "one newline there). The result is a JSON record on one line. Only --ids needs a model.";
   command.examples = {"linnet parse answer.txt",
-                      "echo '<code>add(a=1, b=2)</code>' | linnet parse --tool-tags python"};
+                      "echo '<code>add(a=1, b=2)</code>' | linnet parse --tool-tags python",
+                      "linnet tokenize \"<think>hm</think>Yes\" | linnet parse --ids"};
   command.argument = Argument{
       .name = "FILE", .help = "the output's file", .is_path = true, .set = to_path(options->file)};
   command.options = {
-      {.name = "tool-tags",
-       .value = "TAGS",
-       .help = "tags that hold calls, <tool_call> (xml, default) or <code> (python)",
-       .choices = families,
-       .set = to_choice(options->tools, families)},
+      tool_tags_option(options->tool_tags),
+      {.name = "ids",
+       .help = "the output is given as token ids of the model; an end token may close them",
+       .set = to_flag(options->ids)},
       {.name = "in-reasoning",
        .help = "the prompt ends inside of an open <think>",
        .set = to_flag(options->in_reasoning)},

@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/line_editor.h"
 #include "cli/open_model.h"
+#include "cli/output_record.h"
 #include "cli/progress_bar.h"
 #include "cli/sampling_options.h"
 #include "cli/text_input.h"
@@ -20,9 +21,7 @@ namespace {
 
 struct RunFlags {
   std::optional<std::string> prompt;
-  std::string system;
-  std::optional<bool> think;
-  std::optional<bool> show_thinking;
+  AnswerOptions answer;
   bool raw = false;
   bool json = false;
   SamplingOptions sampling;
@@ -46,22 +45,21 @@ std::string whole_prompt(const RunFlags& options, const Terminal& terminal) {
 }
 
 AnswerRequest make_request(const Assistant& assistant, const std::string& prompt,
-                           const RunFlags& options, bool trust_user_tokens) {
+                           const RunFlags& options, const PromptSettings& settings) {
   AnswerRequest request;
   request.config = options.sampling.applied_to(assistant.defaults);
   if (options.raw) {
-    request.split = false;
     EncodeOptions encode;
     encode.add_special_tokens = true;
     request.prompt = assistant.tokenizer->encode(prompt, encode);
     return request;
   }
   Conversation conversation;
-  conversation.set_system(options.system);
+  conversation.set_system(options.answer.system);
   conversation.add_user(prompt);
-  ChatPrompt made = make_chat_prompt(assistant, conversation, {options.think, trust_user_tokens});
+  ChatPrompt made = make_chat_prompt(assistant, conversation, settings);
   request.prompt = std::move(made.ids);
-  request.in_reasoning = made.in_reasoning;
+  request.parser = made.parser;
   return request;
 }
 
@@ -70,8 +68,11 @@ Json record(const OpenedAssistant& opened, const Answer& answer) {
   json.set("model", opened.name);
   const Json numbers = result_json(answer.result);
   for (const auto& [key, value] : numbers.as_object()) json.set(key, value);
-  json.set("text", answer.text);
-  json.set("reasoning", answer.reasoning);
+  json.set("finish", answer.output.finish);
+  json.set("text", answer.output.content.value_or(""));
+  json.set("reasoning", answer.output.reasoning.value_or(""));
+  json.set("tool_calls", tool_calls_json(answer.output.tool_calls));
+  json.set("parse_error", answer.output.parse_error);
   Json timings = Json::object();
   timings.set("load_seconds", opened.load_seconds);
   timings.set("prefill_seconds", answer.result.prefill_seconds);
@@ -83,19 +84,29 @@ Json record(const OpenedAssistant& opened, const Answer& answer) {
   return json;
 }
 
+void tell_faults(const Answer& answer) {
+  if (answer.has_broken_call()) log_warn(kBrokenCall);
+  // Otherwise an empty line would be all there is to see.
+  if (answer.result.finish == FinishReason::length && answer.is_empty() &&
+      answer.output.reasoning) {
+    log_warn("no token was left for the answer after the thoughts; allow more, or give --no-think");
+  }
+}
+
 int run_once(CommandContext& context, const RunFlags& options) {
   const std::string prompt = whole_prompt(options, context.terminal());
+  if (options.raw && options.answer.tools) throw UsageError("--raw excludes --tools");
+  const PromptSettings settings = PromptSettings::of(options.answer, context.globals);
   const OpenedAssistant opened = open_assistant(context);
-  AnswerRequest request =
-      make_request(opened.assistant, prompt, options, context.globals.trust_user_tokens);
+  AnswerRequest request = make_request(opened.assistant, prompt, options, settings);
   AnswerPrinter::Style style;
-  style.show_reasoning = options.show_thinking.value_or(context.terminal().err);
+  style.show_reasoning = options.answer.show_thinking.value_or(context.terminal().err);
   style.live = true;
   AnswerPrinter printer(context.out, style);
   ProgressBar bar("Reading the prompt", context.terminal());
   request.on_prefill = [&](double done) { done < 1 ? bar.update(done) : bar.erase(); };
   if (!options.json) {
-    request.sink = [&](AnswerPart part, std::string_view text) { printer.print(part, text); };
+    request.sink = [&](const OutputDelta& delta) { printer.print(delta); };
   }
   Generator generator(opened.assistant.model, opened.assistant.tokenizer);
   const DeferInterrupt deferred;
@@ -105,13 +116,9 @@ int run_once(CommandContext& context, const RunFlags& options) {
     context.out.line(record(opened, answer).dump());
   } else {
     printer.finish();
+    tell_faults(answer);
   }
   context.out.flush();
-  // Otherwise an empty line would be all there is to see.
-  if (!options.json && answer.result.finish == FinishReason::length && answer.text.empty() &&
-      !answer.reasoning.empty()) {
-    log_warn("no token was left for the answer after the thoughts; allow more, or give --no-think");
-  }
   return answer.result.finish == FinishReason::cancelled ? interrupt_status() : 0;
 }
 
@@ -133,28 +140,18 @@ Command make_run_command() {
                       "linnet run --raw \"Once upon a time\""};
   command.argument = Argument{
       .name = "PROMPT", .help = "the message to the model", .set = to_text(options->prompt)};
-  command.options = {
-      {.name = "system",
-       .value = "TEXT",
-       .help = "instructions for the model",
-       .set = to_text(options->system)},
-      {.name = "think",
-       .help = "let the model think before it answers, or not (default: as its template says)",
-       .negation = "no-think",
-       .set = to_flag(options->think)},
-      {.name = "show-thinking",
-       .help = "show the thoughts on standard error, or hide them",
-       .negation = "hide-thinking",
-       .set = to_flag(options->show_thinking)},
+  command.options = answer_option_table(options->answer);
+  const std::vector<Option> own = {
       {.name = "raw",
        .help =
            "continue the prompt as it is, without the chat template; control tokens in it count",
        .excludes = "system",
        .set = to_flag(options->raw)},
       {.name = "json",
-       .help = "print one JSON record with text, counts, times and memory",
+       .help = "print one JSON record with text, tool calls, counts, times and memory",
        .set = to_flag(options->json)},
   };
+  command.options.insert(command.options.end(), own.begin(), own.end());
   for (Option& option : sampling_option_table(options->sampling)) {
     command.options.push_back(std::move(option));
   }

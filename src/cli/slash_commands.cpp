@@ -27,7 +27,7 @@ void say(ChatSession& session, const std::string& text) {
 }
 
 SlashOutcome set_thinking(ChatSession& session, bool think) {
-  session.think = think;
+  session.prompt.think = think;
   say(session, think ? "The model thinks before it answers." : "The model answers at once.");
   return SlashOutcome::stay;
 }
@@ -132,7 +132,8 @@ SlashOutcome show_tokens(ChatSession& session, const std::string&) {
 }
 
 SlashOutcome show_stats(ChatSession& session, const std::string& rest) {
-  if (const auto& result = session.last_result()) {
+  if (session.last_answer()) {
+    const GenerationResult* result = &session.last_answer()->result;
     say(session, fmt::format("prompt   {} tokens, {} of them cached, {:.2f} s, {:.1f} tokens/s",
                              result->prompt_tokens, result->cached_tokens, result->prefill_seconds,
                              result->prefill_rate()));

@@ -42,6 +42,30 @@ TEST_CASE("a saved conversation comes back whole") {
   CHECK(again.turns() == chat.turns());
 }
 
+TEST_CASE("tool calls are saved in OpenAI's shape and come back") {
+  Conversation chat;
+  chat.add_user("Weather?");
+  chat.add_assistant("", "", {{"get_weather", R"({"city": "Oslo"})"}, {"f", "{}"}});
+  const Json saved = chat.to_json();
+  const Json& call = saved.at("messages").as_array()[1].at("tool_calls").as_array()[0];
+  CHECK(call.at("function").at("name").as_string() == "get_weather");
+  CHECK(call.at("function").at("arguments").as_string() == R"({"city": "Oslo"})");
+  CHECK(Conversation::from_json(saved).turns() == chat.turns());
+  // Arguments may also be an object.
+  const Conversation given = Conversation::from_json(Json::parse(
+      R"([{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}])",
+      "test"));
+  REQUIRE(given.turns().size() == 1);
+  CHECK(given.turns()[0].tool_calls == std::vector<linnet::ToolCall>{{"f", R"({"a":1})"}});
+}
+
+TEST_CASE("a call that no template can take becomes text") {
+  Conversation chat;
+  chat.add_assistant("Look:", "", {{"f", R"({"a": 1, "a": 2})"}, {"g", "{}"}});
+  CHECK(chat.turns()[0].content == "Look:\nf({\"a\": 1, \"a\": 2})");
+  CHECK(chat.turns()[0].tool_calls.size() == 1);
+}
+
 TEST_CASE("an array of messages alone is accepted, null content is empty") {
   const auto chat = Conversation::from_json(Json::parse(
       R"([{"role":"user","content":"a"},{"role":"assistant","content":null}])", "test"));
@@ -66,4 +90,8 @@ TEST_CASE("wrong conversations are refused, naming message and field") {
   refuses(R"([{"role":"wizard","content":"b"}])", "messages[0].role");
   refuses(R"([{"content":"b"}])", "messages[0].role");
   refuses(R"([{"role":"user","content":["b"]}])", "messages[0].content");
+  refuses(R"([{"role":"assistant","tool_calls":5}])", "messages[0].tool_calls");
+  refuses(R"([{"role":"assistant","tool_calls":[{}]}])", "messages[0].tool_calls[0].function");
+  refuses(R"([{"role":"assistant","tool_calls":[{"function":{"name":5}}]}])",
+          "messages[0].tool_calls[0].function.name");
 }
