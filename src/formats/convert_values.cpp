@@ -70,9 +70,9 @@ std::uint64_t convert_values(DType from, const std::byte* source, DType to, std:
 void refuse_overflows(std::uint64_t overflows, std::string_view tensor, DType dtype) {
   if (overflows == 0) return;
   fail(ErrorCode::invalid_argument,
-       fmt::format("{}: {} values are beyond the range of {} and would become infinite; take bf16 "
+       fmt::format("{}: values beyond the range of {}, which would become infinite: {}; take bf16 "
                    "or f32",
-                   tensor, overflows, dtype_name(dtype)));
+                   tensor, dtype_name(dtype), overflows));
 }
 
 }  // namespace linnet

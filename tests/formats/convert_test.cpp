@@ -281,7 +281,12 @@ Json flags(std::initializer_list<int> list) {
 
 TEST_CASE("what GGUF cannot say is refused by name") {
   CHECK_FALSE(gguf_fault_of({}));
-  const std::tuple<std::string, Json, std::string> changes[] = {
+  struct Change {
+    std::string key;
+    Json value;
+    std::string mention;
+  };
+  const Change changes[] = {
       {"no_rope_layers", flags({0, 1, 1, 1, 1, 1, 1, 1}), "no_rope_layers"},
       {"hidden_act", "gelu", "hidden_act"},
       {"model_type", "qwen2", "model_type"},
@@ -295,12 +300,12 @@ TEST_CASE("what GGUF cannot say is refused by name") {
            {"rope_type", "yarn"}, {"factor", 2.0}, {"mscale", 0.7}, {"rope_theta", 10000.0}}),
        "mscale"},
   };
-  for (const auto& [key, value, mention] : changes) {
-    CAPTURE(mention);
-    const auto fault = gguf_fault_of({{key, value}});
+  for (const Change& change : changes) {
+    CAPTURE(change.mention);
+    const auto fault = gguf_fault_of({{change.key, change.value}});
     REQUIRE(fault);
     CHECK(fault->code == ErrorCode::unsupported);
-    CHECK(fault->mentions(mention));
+    CHECK(fault->mentions(change.mention));
   }
   // Every layer rotates: the same arithmetic as Llama's.
   CHECK_FALSE(gguf_fault_of({{"no_rope_layers", flags({1, 1, 1, 1, 1, 1, 1, 1})}}));
