@@ -13,8 +13,8 @@ struct LaneChoice {
   // "reference": plain f32 loops, the oracle. "native": packed weights and fused kernels.
   std::string lane = "reference";
   // Of the native lane: f32 and bf16 (f32 arithmetic on the weights as they are, to bf16 rounding);
-  // i8 and n4 (integer weights and activations, see tensor/quantized_rows.h). Under n4 embedding and
-  // head are i8.
+  // i8 and n4 (integer weights and activations, see tensor/quantized_rows.h). Under n4 embedding
+  // and head are i8.
   std::string weights = "f32";
   std::string cache = "f32";  // of the native lane: f32 or i8
 };

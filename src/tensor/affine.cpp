@@ -34,10 +34,11 @@ void AffineFormat::check(std::int64_t width) const {
   const bool known_bits = bits == 2 || bits == 3 || bits == 4 || bits == 6 || bits == 8;
   const bool known_group = group == 32 || group == 64 || group == 128;
   if (!known_bits || !known_group) {
-    fail(ErrorCode::unsupported,
-         fmt::format("affine quantization with {} bits in groups of {}: Linnet reads 2, 3, 4, 6 and "
-                     "8 bits in groups of 32, 64 and 128",
-                     bits, group));
+    fail(
+        ErrorCode::unsupported,
+        fmt::format("affine quantization with {} bits in groups of {}: Linnet reads 2, 3, 4, 6 and "
+                    "8 bits in groups of 32, 64 and 128",
+                    bits, group));
   }
   if (width <= 0 || width % group != 0) {
     fail(ErrorCode::invalid_argument,

@@ -24,8 +24,8 @@ struct AffineRow {
 void decode_affine(const AffineFormat& format, const AffineRow& row, std::span<float> out);
 
 // MLX's rule. For a group with largest code n: scale = max((max - min) / n, 1e-7), and the end of
-// larger magnitude (the negative scale when that is the upper one) becomes exactly a multiple of the
-// scale, so that zero keeps its exact code where it can.
+// larger magnitude (the negative scale when that is the upper one) becomes exactly a multiple of
+// the scale, so that zero keeps its exact code where it can.
 void encode_affine(const AffineFormat& format, std::span<const float> row,
                    std::span<std::uint32_t> words, std::span<float> scales,
                    std::span<float> biases);

@@ -23,10 +23,10 @@ float small_float(std::uint8_t code, int exponent_bits, int mantissa_bits) {
   const int exponent = code >> mantissa_bits & ((1 << exponent_bits) - 1);
   const int mantissa = code & ((1 << mantissa_bits) - 1);
   const int bias = (1 << (exponent_bits - 1)) - 1;
-  const float value =
-      exponent == 0 ? std::ldexp(static_cast<float>(mantissa), 1 - bias - mantissa_bits)
-                    : std::ldexp(static_cast<float>(mantissa + (1 << mantissa_bits)),
-                                 exponent - bias - mantissa_bits);
+  const float value = exponent == 0
+                          ? std::ldexp(static_cast<float>(mantissa), 1 - bias - mantissa_bits)
+                          : std::ldexp(static_cast<float>(mantissa + (1 << mantissa_bits)),
+                                       exponent - bias - mantissa_bits);
   return code >> (exponent_bits + mantissa_bits) & 1 ? -value : value;
 }
 

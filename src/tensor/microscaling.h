@@ -1,5 +1,5 @@
-// Microscaled formats (OCP Microscaling Formats 1.0, and NVIDIA's NVFP4): groups of small floats that
-// share a scale of one byte. Codes are packed as in packed_codes.h.
+// Microscaled formats (OCP Microscaling Formats 1.0, and NVIDIA's NVFP4): groups of small floats
+// that share a scale of one byte. Codes are packed as in packed_codes.h.
 //   mxfp4  E2M1, groups of 32, scale E8M0      mxfp8  E4M3, groups of 32, scale E8M0
 //   nvfp4  E2M1, groups of 16, scale E4M3
 #pragma once

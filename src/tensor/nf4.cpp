@@ -167,8 +167,8 @@ NestedScales encode_nested(std::span<const float> absmax, float offset) {
   return out;
 }
 
-std::vector<float> decode_nested(std::span<const std::uint8_t> codes,
-                                 std::span<const float> absmax, float offset) {
+std::vector<float> decode_nested(std::span<const std::uint8_t> codes, std::span<const float> absmax,
+                                 float offset) {
   std::vector<float> out(codes.size());
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const float scale = absmax[i / static_cast<std::size_t>(NestedScales::kBlock)];

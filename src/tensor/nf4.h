@@ -1,7 +1,7 @@
 // NF4 (Dettmers et al., "QLoRA") with bitsandbytes' exact semantics: blocks run over the flattened
 // tensor, one f32 absmax per block, even elements in the high nibble; optionally the absmax
-// themselves in 8 bits ("double quantization"). A last partial block divides where full ones multiply
-// with the reciprocal, as bitsandbytes' portable path does.
+// themselves in 8 bits ("double quantization"). A last partial block divides where full ones
+// multiply with the reciprocal, as bitsandbytes' portable path does.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace linnet {
 
 // The 16 levels in ascending order; level 7 is zero.
 std::span<const float> nf4_levels();
-// The signed dynamic map of 256 levels, ascending: for i = 0 to 6 the midpoints of 2^i equal bins of
-// [0.1, 1], times 10^(i - 6), of both signs, and 0 and 1.
+// The signed dynamic map of 256 levels, ascending: for i = 0 to 6 the midpoints of 2^i equal bins
+// of [0.1, 1], times 10^(i - 6), of both signs, and 0 and 1.
 std::span<const float> dynamic_levels();
 
 // Error{invalid_argument} unless it is a power of two from 32 to 4096.
@@ -39,7 +39,7 @@ struct NestedScales {
 };
 NestedScales encode_nested(std::span<const float> absmax);
 NestedScales encode_nested(std::span<const float> absmax, float offset);
-std::vector<float> decode_nested(std::span<const std::uint8_t> codes,
-                                 std::span<const float> absmax, float offset);
+std::vector<float> decode_nested(std::span<const std::uint8_t> codes, std::span<const float> absmax,
+                                 float offset);
 
 }  // namespace linnet

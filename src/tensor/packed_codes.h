@@ -1,5 +1,6 @@
-// Codes of 2 to 8 bits in a stream of 32-bit words, lowest bits first: value i has the stream's bits
-// [i * bits, (i + 1) * bits), so codes of 3 and 6 bits straddle words. A row starts a new word.
+// Codes of 2 to 8 bits in a stream of 32-bit words, lowest bits first: value i has the stream's
+// bits [i * bits, (i + 1) * bits), so codes of 3 and 6 bits straddle words. A row starts a new
+// word.
 #pragma once
 
 #include <cstdint>

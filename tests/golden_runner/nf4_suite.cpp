@@ -90,13 +90,13 @@ class Nf4Case {
     if (auto wrong = difference(nested.absmax, array("nested_absmax").to_floats(), {0, 0})) {
       return "nested absmax: " + *wrong;
     }
-    const std::vector<float> decoded =
-        linnet::decode_nested(nested.codes, nested.absmax, offset());
+    const std::vector<float> decoded = linnet::decode_nested(nested.codes, nested.absmax, offset());
     const std::vector<float> want = array("absmax_f32").to_floats();
     for (std::size_t i = 0; i < want.size(); ++i) {
       if (decoded[i] == want[i] || std::isnan(want[i])) continue;
       // The library's table may give the other one of two levels that are equally near.
-      const float far = std::fabs(decoded[i] - absmax[i]), want_far = std::fabs(want[i] - absmax[i]);
+      const float far = std::fabs(decoded[i] - absmax[i]),
+                  want_far = std::fabs(want[i] - absmax[i]);
       if (!(std::fabs(far - want_far) <= 1e-4f * nested.absmax[i / 256])) {
         return fmt::format("absmax {}: got {}, expected {}, of {}", i, decoded[i], want[i],
                            absmax[i]);

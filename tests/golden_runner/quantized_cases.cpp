@@ -76,10 +76,10 @@ void run_affine_decode(const CaseContext& context) {
   std::vector<float> got(static_cast<std::size_t>(values.elements()));
   const auto width = static_cast<std::size_t>(values.dim(-1));
   for (std::int64_t row = 0; row < values.dim(0); ++row) {
-    linnet::decode_affine(format,
-                          {row_of<std::uint32_t>(words, row), row_of<float>(scales, row),
-                           row_of<float>(biases, row)},
-                          std::span(got).subspan(static_cast<std::size_t>(row) * width, width));
+    linnet::decode_affine(
+        format,
+        {row_of<std::uint32_t>(words, row), row_of<float>(scales, row), row_of<float>(biases, row)},
+        std::span(got).subspan(static_cast<std::size_t>(row) * width, width));
   }
   auto fault = difference(got, values.to_floats(), Tolerance::of(context.head, context.test_case));
   if (!fault) fault = product_fault(context, got, values.dim(0));
