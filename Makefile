@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 MODEL ?= smollm2
+SECONDS ?= 60
+TARGET ?=
 PRESETS := release debug asan tsan
 
 .PHONY: help setup build debug demo test sanitize tsan check format bench fuzz install clean
@@ -42,14 +44,14 @@ format: setup ## rewrite all sources in the project's format
 bench: build ## print the decode speed of MODEL (smollm2)
 	@tools/bench $(MODEL)
 
-fuzz: ## (there is no fuzz target yet)
-	@echo 'make fuzz: no fuzz target exists yet' >&2; exit 1
+fuzz: setup ## fuzz every TARGET (or one) for SECONDS (60), with clang
+	@tools/fuzz $(SECONDS) $(TARGET)
 
 install: build ## install below PREFIX (/usr/local); DESTDIR works as usual
 	@cmake --install build/release --prefix '$(PREFIX)'
 
 clean: ## remove what was built
-	rm -rf $(PRESETS:%=build/%) .venv
+	rm -rf $(PRESETS:%=build/%) build/fuzz .venv
 
 # build.ninja is what a finished configuration leaves; from then on ninja configures anew by itself.
 $(PRESETS:%=build/%/build.ninja): build/%/build.ninja: CMakeLists.txt CMakePresets.json | setup

@@ -35,10 +35,10 @@ class Setup(unittest.TestCase):
         lines = "".join(f"installed {name}\\n" for name in names)
         self.program("dpkg-query", f"printf '{lines}config-files gamma\\n'; exit 1")
 
-    def run_setup(self, as_root=True):
+    def run_setup(self, *names, as_root=True):
         user = {} if as_root or os.geteuid() != 0 else {"user": NOBODY}
         path = f"{self.root / 'bin'}:{os.environ['PATH']}"
-        result = subprocess.run(["bash", str(self.root / "tools/setup")], env={"PATH": path},
+        result = subprocess.run(["bash", str(self.root / "tools/setup"), *names], env={"PATH": path},
                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
                                 **user)
         calls = self.log.read_text(encoding="utf-8") if self.log.exists() else ""
@@ -55,6 +55,13 @@ class Setup(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("update", calls)
         self.assertTrue(calls.rstrip().endswith("install --yes --no-install-recommends beta gamma"))
+
+    def test_named_packages_stand_for_those_of_the_file(self):
+        self.program("sudo", 'shift; exec "$@"')
+        self.installed("delta")
+        status, _, calls = self.run_setup("delta", "epsilon")
+        self.assertEqual(status, 0)
+        self.assertTrue(calls.rstrip().endswith("--no-install-recommends epsilon"), calls)
 
     def test_failed_installation_is_an_error(self):
         self.program("sudo", 'shift; exec "$@"')
