@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/error.h"
 #include "golden_runner/suite.h"
 #include "golden_runner/tokenizer_files.h"
 #include "text/output_ids.h"
@@ -19,18 +20,15 @@ using linnet::OutputEnd;
 using linnet::OutputParser;
 using linnet::OutputParserOptions;
 using linnet::ParsedOutput;
-using linnet::ToolTags;
 
 constexpr int kRandomCuts = 20;
 
 OutputParserOptions options_of(const Json& line) {
-  const std::string& tools = line.at("tools").as_string("tools");
   OutputParserOptions options;
   options.starts_in_reasoning = line.at("start").as_string("start") == "reasoning";
-  options.tools = tools == "xml"      ? ToolTags::xml
-                  : tools == "python" ? ToolTags::python
-                  : tools == "both"   ? ToolTags::both
-                                      : ToolTags::none;
+  const auto tools = linnet::tool_tags_of(line.at("tools").as_string("tools"));
+  if (!tools) linnet::fail(linnet::ErrorCode::corrupt_file, "no such tool tags");
+  options.tools = *tools;
   return options;
 }
 
