@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "engine/assistant.h"
 #include "model/build_program.h"
@@ -21,6 +23,37 @@ std::uint64_t decoded_bytes(const ModelSummary& summary) {
   return bytes <= LoadOptions{}.decode_limit ? bytes : 0;
 }
 
+DType dtype_of_config(const Json& config) {
+  for (const char* key : {"dtype", "torch_dtype"}) {
+    const Json* name = config.find(key);
+    if (name == nullptr || !name->is_string()) continue;
+    if (name->as_string() == "bfloat16") return DType::bf16;
+    if (name->as_string() == "float16") return DType::f16;
+  }
+  return DType::f32;
+}
+
+void count_tensors(ModelSummary& summary) {
+  if (summary.files.weights == nullptr) {
+    summary.dtype = dtype_of_config(summary.files.config);
+    for (const WeightSlot& slot : summary.program.weights) {
+      summary.parameters += static_cast<std::uint64_t>(element_count(slot.shape, slot.name));
+      summary.tensor_bytes += tensor_bytes(summary.dtype, slot.shape, slot.name);
+    }
+    return;
+  }
+  for (const TensorInfo& info : summary.files.weights->tensors()) {
+    const std::uint64_t bytes = tensor_bytes(info.dtype, info.shape, info.name);
+    summary.parameters += static_cast<std::uint64_t>(element_count(info.shape, info.name));
+    summary.tensor_bytes += bytes;
+    summary.bytes_by_dtype[info.dtype] += bytes;
+  }
+  const auto most =
+      std::max_element(summary.bytes_by_dtype.begin(), summary.bytes_by_dtype.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != summary.bytes_by_dtype.end()) summary.dtype = most->first;
+}
+
 }  // namespace
 
 ModelSummary summarize_model(const std::filesystem::path& path, const OpenOptions& options) {
@@ -28,12 +61,7 @@ ModelSummary summarize_model(const std::filesystem::path& path, const OpenOption
   summary.files = open_model_files(path, options);
   summary.config = ModelConfig::from_json(summary.files.config, summary.files.config_file);
   summary.program = build_program(summary.config);
-  if (summary.files.weights != nullptr) {
-    for (const TensorInfo& info : summary.files.weights->tensors()) {
-      summary.parameters += static_cast<std::uint64_t>(element_count(info.shape, info.name));
-      summary.tensor_bytes += tensor_bytes(info.dtype, info.shape, info.name);
-    }
-  }
+  count_tensors(summary);
   try {
     summary.tokenizer = summary.files.load_tokenizer();
   } catch (const Error& error) {
@@ -54,6 +82,16 @@ MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context
   return {context, summary.tensor_bytes, decoded_bytes(summary),
           checked_mul(static_cast<std::uint64_t>(blocks),
                       static_cast<std::uint64_t>(cache.bytes_per_block()), "cache size")};
+}
+
+std::uint64_t bytes_as(const ModelSummary& summary, DType dtype) {
+  std::uint64_t bytes = 0;
+  for (const WeightSlot& slot : summary.program.weights) {
+    const bool fits =
+        slot.shape.size() > 1 && slot.shape.back() % dtype_info(dtype).block_values == 0;
+    bytes += tensor_bytes(fits ? dtype : DType::f32, slot.shape, slot.name);
+  }
+  return bytes;
 }
 
 }  // namespace linnet

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -17,14 +18,18 @@ struct MemoryEstimate {
   std::uint64_t weights = 0;  // bytes of the tensors, as the files have them
   std::uint64_t decoded = 0;  // bytes of their f32 copies, where loading makes them
   std::uint64_t cache = 0;    // keys and values of one sequence of `context` positions
+  std::uint64_t total() const { return (decoded > 0 ? decoded : weights) + cache; }
 };
 
 struct ModelSummary {
   ModelFiles files;
   ModelConfig config;
   Program program;
-  std::uint64_t parameters = 0;  // elements of all tensors in the files
+  std::uint64_t parameters = 0;  // elements of all tensors in the files; without files, of the
+                                 // program's weights
   std::uint64_t tensor_bytes = 0;
+  std::map<DType, std::uint64_t> bytes_by_dtype;  // of the tensors in the files
+  DType dtype = DType::f32;  // of most weights; without files, the one that the config names
   std::shared_ptr<const Tokenizer> tokenizer;  // null when there is none
   std::vector<TokenId> stop_ids;
 };
@@ -34,5 +39,8 @@ ModelSummary summarize_model(const std::filesystem::path& path, const OpenOption
 
 // For `context` positions. Error{invalid_argument} for more than the model has.
 MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context);
+
+// Bytes of all weights in another type: matrices as it, vectors and odd rows as f32.
+std::uint64_t bytes_as(const ModelSummary& summary, DType dtype);
 
 }  // namespace linnet
