@@ -16,6 +16,7 @@ struct GlobalOptions {
   std::string model;  // empty: smollm2 if it is there, else tiny
   std::int64_t threads = 0;
   bool no_mmap = false;
+  std::string dtype = "auto";  // of the weights
   std::string log_level = "warn";
   std::string color = "auto";
   bool trust_user_tokens = false;

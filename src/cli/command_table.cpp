@@ -2,8 +2,10 @@
 #include "cli/bench_command.h"
 #include "cli/classify_command.h"
 #include "cli/command.h"
+#include "cli/convert_command.h"
 #include "cli/embed_command.h"
 #include "cli/parse_command.h"
+#include "cli/verify_command.h"
 #include "cli/tag_command.h"
 
 namespace linnet {
@@ -17,6 +19,8 @@ std::vector<Command> all_commands() {
   commands.push_back(make_answer_command());
   commands.push_back(make_embed_command());
   commands.push_back(make_inspect_command());
+  commands.push_back(make_convert_command());
+  commands.push_back(make_verify_command());
   commands.push_back(make_tokenize_command());
   commands.push_back(make_detokenize_command());
   commands.push_back(make_template_command());
@@ -29,6 +33,8 @@ std::vector<Command> all_commands() {
 
 std::vector<Option> global_option_table(GlobalOptions& globals) {
   const std::vector<std::string> levels = {"debug", "info", "warn", "error", "off"};
+  const std::vector<std::string> types = {"auto", "f32",  "bf16", "f16",  "q8_0",
+                                          "q5_1", "q5_0", "q4_1", "q4_0", "mxfp4"};
   const std::vector<std::string> colors = {"auto", "always", "never"};
   return {
       {.name = "model",
@@ -48,6 +54,12 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
       {.name = "no-mmap",
        .help = "read model files into memory instead of mapping them",
        .set = to_flag(globals.no_mmap)},
+      {.name = "dtype",
+       .value = "TYPE",
+       .help = "bring the weights to this type when they are loaded or converted (default auto: as "
+               "in the file)",
+       .choices = types,
+       .set = to_choice(globals.dtype, types)},
       {.name = "log-level",
        .value = "LEVEL",
        .help = "messages on standard error, from this level up",

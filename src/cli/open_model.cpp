@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/nearest.h"
+#include "cli/head_warning.h"
 #include "cli/progress_bar.h"
 
 namespace linnet {
@@ -56,6 +57,7 @@ std::filesystem::path chosen_model(const GlobalOptions& globals) {
 OpenOptions open_options(const GlobalOptions& globals) {
   OpenOptions options;
   options.access = globals.no_mmap ? FileAccess::read : FileAccess::map;
+  options.dtype = dtype_from_name(globals.dtype);  // none for "auto"
   return options;
 }
 
@@ -71,6 +73,7 @@ OpenedAssistant open_assistant(const CommandContext& context) {
   bar.erase();
   opened.load_seconds = seconds_since(start);
   for (const std::string& note : opened.assistant.files.notes) log_info(note);
+  warn_of_own_head(opened.assistant.files, opened.assistant.model->config());
   tell_unexpected(name, opened.assistant.model->report().unexpected);
   if (!opened.assistant.has_own_template) {
     log_info(name + " has no chat template; the plain ChatML form is used");
