@@ -54,8 +54,8 @@ void AtomicFile::write_zeros(std::uint64_t count) {
 }
 
 void AtomicFile::commit(unsigned mode) {
-  const bool ready = ::ftruncate(fd_, static_cast<off_t>(size_)) == 0 &&
-                     ::fchmod(fd_, mode) == 0 && ::fsync(fd_) == 0;
+  const bool ready = ::ftruncate(fd_, static_cast<off_t>(size_)) == 0 && ::fchmod(fd_, mode) == 0 &&
+                     ::fsync(fd_) == 0;
   if (!ready || ::close(std::exchange(fd_, -1)) != 0) fail_to_write();
   if (::rename(name_.c_str(), target_.c_str()) != 0) fail_to_write();
   committed_ = true;

@@ -5,8 +5,8 @@
 #include "cli/convert_command.h"
 #include "cli/embed_command.h"
 #include "cli/parse_command.h"
-#include "cli/verify_command.h"
 #include "cli/tag_command.h"
+#include "cli/verify_command.h"
 
 namespace linnet {
 

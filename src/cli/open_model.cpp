@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/nearest.h"
 #include "cli/head_warning.h"
+#include "cli/nearest.h"
 #include "cli/progress_bar.h"
 
 namespace linnet {
