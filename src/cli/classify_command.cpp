@@ -126,7 +126,6 @@ Command make_classify_command() {
        .help = "which token is read: the last that is not the pad id (transformers, default), the "
                "one at the number of such tokens (Bumblebee), or the last",
        .choices = kPoolings,
-       .variable = "LINNET_CLASSIFY_POOLING",
        .set = to_choice(flags->pooling, kPoolings)},
       max_input_option(flags->options.max_tokens),
   };

@@ -93,7 +93,6 @@ Command make_embed_command() {
        .help = "the mean over all tokens (default), or the last token, which has seen the whole "
                "text",
        .choices = kPoolings,
-       .variable = "LINNET_EMBED_POOLING",
        .set = to_choice(flags->pooling, kPoolings)},
       {.name = "normalize",
        .help = "divide by the Euclidean length (default), or do not",

@@ -1,6 +1,7 @@
 // Options that the task commands share, and the model that they open with them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,7 +22,8 @@ struct TaskFlags {
   std::int64_t batch = 32;
 
   TaskOutput output() const { return {json, static_cast<std::size_t>(batch)}; }
-  BatchLimits limits() const { return {.inputs = batch}; }
+  // Each input has a cache of its own, so that many short ones would take much memory.
+  BatchLimits limits() const { return {.inputs = std::min<std::int64_t>(batch, 32)}; }
   std::vector<TaskRow> given() const;
 };
 

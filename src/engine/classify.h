@@ -66,8 +66,7 @@ class TextClassifier {
   std::vector<Classification> classify(std::span<const TextPair> texts) const;
 
   // The two halves of it, for callers that want to go on when one text is refused. Errors of
-  // prepare: invalid_argument for invalid UTF-8, for a text without any token, and for one in which
-  // the pooling rule finds no token.
+  // prepare: invalid_argument for invalid UTF-8 and for a text without any token.
   Prepared prepare(const TextPair& text) const;
   std::vector<Classification> classify(std::span<const Prepared> texts) const;
 
