@@ -123,7 +123,7 @@ SlashOutcome clear_chat(ChatSession& session, const std::string&) {
 }
 
 SlashOutcome show_tokens(ChatSession& session, const std::string&) {
-  const std::int64_t most = session.assistant().model->config().max_positions;
+  const std::int64_t most = session.assistant().model->config().context();
   const std::int64_t used = session.context_tokens();
   say(session, fmt::format("{} of {} tokens of the context are used ({:.0f} %), by {}.", used, most,
                            100.0 * static_cast<double>(used) / static_cast<double>(most),

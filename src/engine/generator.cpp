@@ -37,7 +37,7 @@ void Generator::clear() {
 
 void Generator::check_prompt(std::span<const TokenId> prompt) const {
   if (prompt.empty()) fail(ErrorCode::invalid_argument, "the prompt is empty");
-  const std::int64_t context = model_->config().max_positions;
+  const std::int64_t context = model_->config().context();
   if (static_cast<std::int64_t>(prompt.size()) >= context) {
     fail(
         ErrorCode::invalid_argument,
@@ -87,8 +87,12 @@ std::optional<std::vector<float>> Generator::prefill(std::span<const TokenId> pr
                                                      GenerationResult& result) {
   // The last prompt token is computed again even when it is cached: its logits are needed.
   std::size_t done = std::min(common_prefix(ids_, prompt), prompt.size() - 1);
+  const auto length = static_cast<std::int64_t>(prompt.size());
+  if (!same_rotations(model_->program(), cache_.rope_length(), length)) done = 0;
   cache_.truncate(static_cast<std::int64_t>(done));
   ids_.resize(done);
+  // Else the first chunk would be taken for the whole sequence.
+  if (done == 0) cache_.declare_length(length);
   result.cached_tokens = static_cast<std::int64_t>(done);
   const auto chunk = static_cast<std::size_t>(std::max<std::int64_t>(1, options.prefill_rows));
   while (true) {
@@ -112,7 +116,7 @@ GenerationResult Generator::generate(std::span<const TokenId> prompt,
   GenerationResult result;
   result.seed = config.seed ? *config.seed : seed_from_clock();
   result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
-  std::int64_t limit = model_->config().max_positions - result.prompt_tokens;
+  std::int64_t limit = model_->config().context() - result.prompt_tokens;
   if (config.max_new_tokens >= 0) limit = std::min(limit, config.max_new_tokens);
   TextOutput output(tokenizer_.get(), config.stop_strings, options.keep_special);
   Sampler sampler(config, result.seed);

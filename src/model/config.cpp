@@ -163,4 +163,10 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& name,
   return config;
 }
 
+std::int64_t ModelConfig::context() const {
+  if (rope.type != "dynamic") return max_positions;
+  const double grown = static_cast<double>(max_positions) * std::max(1.0, rope.factor);
+  return static_cast<std::int64_t>(std::min(grown, 2147483647.0));
+}
+
 }  // namespace linnet

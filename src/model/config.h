@@ -48,7 +48,7 @@ struct ModelConfig {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
-  std::int64_t max_positions = 0;
+  std::int64_t max_positions = 0;  // of the config; what a sequence may have, context() tells
 
   float epsilon = 0;
   Activation activation = Activation::silu;
@@ -67,6 +67,9 @@ struct ModelConfig {
 
   std::vector<std::string> unknown_keys;  // of the file; they change nothing here
   std::vector<std::string> notes;         // where the file disagrees with itself, a sentence each
+
+  // Positions that a sequence may have: a dynamic rotation is there to go beyond max_positions.
+  std::int64_t context() const;
 
   // `name` is the file's, for messages. A `task_head` takes the place of the architecture's own.
   // Errors: invalid_argument naming the field; unsupported naming the architecture, activation,

@@ -113,6 +113,9 @@ struct Program {
   WeightId add_weight(std::string name, Shape shape);
 };
 
+// Whether sequences of these lengths are rotated alike by all of the program's tables.
+bool same_rotations(const Program& program, std::int64_t length, std::int64_t other);
+
 // Every value is written once, before it is read; widths and weight shapes fit. A fault is a bug.
 void check_program(const Program& program);
 

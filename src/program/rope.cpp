@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "program/program.h"
@@ -27,6 +28,16 @@ RopeTable rope_table_for(const RopeTable& table, std::int64_t length) {
   resolved.inverse_frequency =
       plain_frequencies(table.theta * std::pow(growth, dim / (dim - 2)), head_dim);
   return resolved;
+}
+
+bool same_rotations(const Program& program, std::int64_t length, std::int64_t other) {
+  return std::all_of(program.ropes.begin(), program.ropes.end(), [&](const RopeTable& table) {
+    if (table.limit == 0 || length == other) return true;
+    const bool is_long = length > table.limit, other_is_long = other > table.limit;
+    if (is_long != other_is_long) return false;
+    // A base that grows does so with every position.
+    return !is_long || !table.long_inverse_frequency.empty();
+  });
 }
 
 void rotation(const RopeTable& table, std::int64_t position, float* cosine, float* sine) {

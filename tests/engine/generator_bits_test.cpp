@@ -138,5 +138,46 @@ TEST_CASE("chunks and threads change no token of a generation") {
   }
 }
 
+// The tiny model with a rotation that depends on how long the sequence is.
+std::shared_ptr<const Model> model_with_rope(const std::string& scaling, int max_positions) {
+  ModelFiles files = open_model_files(tiny_folder());
+  files.config.set("max_position_embeddings", max_positions);
+  files.config.set("rope_scaling", Json::parse(scaling, "scaling"));
+  files.config.set("rope_parameters", Json());
+  return Model::load(files);
+}
+
+TEST_CASE("rotations that depend on the length: chunks and warm caches change nothing") {
+  const Ids shorter = join({}, 1, 12), longer = join({}, 1, 40);
+  // Of both kinds a sequence may have 64 positions.
+  for (const std::string type : {"dynamic", "longrope"}) {
+    CAPTURE(type);
+    std::string ones = "1";
+    for (int i = 1; i < tiny_model()->config().head_dim / 2; ++i) ones += ", 1";
+    std::string factors = ones;
+    std::replace(factors.begin(), factors.end(), '1', '4');
+    const auto model =
+        model_with_rope(type == "dynamic" ? R"({"rope_type": "dynamic", "factor": 4.0,
+                               "original_max_position_embeddings": 16})"
+                                          : R"({"rope_type": "longrope", "factor": 4.0,
+                               "original_max_position_embeddings": 16, "short_factor": [)" +
+                                                ones + R"(], "long_factor": [)" + factors + "]}",
+                        type == "dynamic" ? 16 : 64);
+    const std::int64_t limit = model->program().ropes[0].limit;
+    REQUIRE(limit > 12);
+    REQUIRE(limit < 40);
+    const auto cold = [&](const Ids& prompt, std::int64_t chunk) {
+      GenerateOptions options;
+      options.prefill_rows = chunk;
+      return Generator(model, tiny_tokenizer()).generate(prompt, config_of(true), options).ids;
+    };
+    CHECK(cold(longer, 7) == cold(longer, 256));
+    Generator warm(model, tiny_tokenizer());
+    CHECK(warm.generate(shorter, config_of(true)).ids == cold(shorter, 256));
+    CHECK(warm.generate(longer, config_of(true)).ids == cold(longer, 256));
+    CHECK(warm.generate(shorter, config_of(true)).ids == cold(shorter, 256));
+  }
+}
+
 }  // namespace
 }  // namespace linnet
