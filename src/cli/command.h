@@ -9,12 +9,14 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "engine/lanes.h"
 
 namespace linnet {
 
 struct GlobalOptions {
   std::string model;  // empty: smollm2 if it is there, else tiny
   std::int64_t threads = 0;
+  LaneChoice lane;
   bool no_mmap = false;
   std::string dtype = "auto";  // of the weights
   std::string log_level = "warn";

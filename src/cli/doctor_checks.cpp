@@ -9,6 +9,7 @@
 #include "cli/open_model.h"
 #include "cli/self_test.h"
 #include "cli/version.h"
+#include "kernels/kernels.h"
 
 namespace linnet {
 namespace {
@@ -73,6 +74,18 @@ CheckResult check_model_files(const std::filesystem::path& path, const OpenOptio
         fmt::format("{}; more than the available memory ({})", text, byte_text(state->available)));
   }
   return ok(text);
+}
+
+// The table that the native lane takes, and the others of this build.
+CheckResult check_kernels() {
+  const Kernels& chosen = choose_kernels();
+  std::string others;
+  for (const Kernels* table : all_kernels()) {
+    if (table == &chosen) continue;
+    others += fmt::format("{}{}{}", others.empty() ? "" : ", ", table->name,
+                          table->is_supported() ? "" : " (not on this machine)");
+  }
+  return ok(fmt::format("{}; also built: {}", chosen.name, others));
 }
 
 // Every tensor of the program is in the files, with its shape.
@@ -158,6 +171,7 @@ std::vector<CheckResult> run_checks(const GlobalOptions& globals) {
       {"version", "", [] { return ok(fmt::format("linnet {}", kVersion)); }},
       {"platform", "", [] { return ok(platform_text()); }},
       {"processor", "", check_processor},
+      {"kernels", "", check_kernels},
       {"cores", "", check_cores},
       {"memory", "", check_memory},
       {"disk", "", check_disk},

@@ -61,13 +61,19 @@ OpenOptions open_options(const GlobalOptions& globals) {
   return options;
 }
 
+LoadOptions load_options(const GlobalOptions& globals) {
+  LoadOptions options;
+  options.threads = static_cast<int>(globals.threads);
+  choose_lane(globals.lane, options);
+  return options;
+}
+
 OpenedAssistant open_assistant(const CommandContext& context) {
   const auto start = Clock::now();
   const std::filesystem::path path = chosen_model(context.globals);
   const std::string name = name_of(path);
   ProgressBar bar("Loading " + name, context.terminal());
-  LoadOptions load;
-  load.threads = static_cast<int>(context.globals.threads);
+  LoadOptions load = load_options(context.globals);
   load.on_progress = [&](double fraction) { bar.update(fraction); };
   OpenedAssistant opened{Assistant::load(path, open_options(context.globals), load), name, 0};
   bar.erase();

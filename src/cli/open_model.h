@@ -12,6 +12,8 @@ namespace linnet {
 // --model; without it smollm2 where it is in the cache, else tiny.
 std::filesystem::path chosen_model(const GlobalOptions& globals);
 OpenOptions open_options(const GlobalOptions& globals);
+// Threads and lane.
+LoadOptions load_options(const GlobalOptions& globals);
 
 struct OpenedAssistant {
   Assistant assistant;

@@ -119,8 +119,7 @@ void append_options(std::vector<Option>& options, std::vector<Option> more) {
 TaskModel open_task_model(const CommandContext& context, TaskHead head, const HeadFlags& flags) {
   const std::filesystem::path path = chosen_model(context.globals);
   ProgressBar bar("Loading " + path.filename().string(), context.terminal());
-  LoadOptions load;
-  load.threads = static_cast<int>(context.globals.threads);
+  LoadOptions load = load_options(context.globals);
   load.labels = flags.labels;
   load.initialize_missing_head = flags.init_head.has_value();
   load.seed = flags.init_head.value_or(0);

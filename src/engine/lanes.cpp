@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
+#include "base/telemetry.h"
 #include "native/native_lane.h"
+#include "program/reference_lane.h"
 
 namespace linnet {
 namespace {
@@ -22,19 +25,58 @@ void require_known(std::string_view what, const std::string& name,
 }
 
 PackedFormat format_named(const std::string& name) {
-  const auto found = std::find_if(std::begin(kFormats), std::end(kFormats), [&](PackedFormat f) {
-    return packed_format_name(f) == name;
-  });
+  const auto found = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                  [&](PackedFormat f) { return packed_format_name(f) == name; });
   LINNET_CHECK(found != std::end(kFormats));
   return *found;
 }
 
+// Four bits are too few for the head: a third of the whole error would be its own.
+PackedFormat head_format(PackedFormat weights) {
+  return weights == PackedFormat::n4 ? PackedFormat::i8 : weights;
+}
+
+// The fastest format that keeps the weights as they are, where memory allows it.
+PackedFormat automatic_format(const std::vector<Tensor>& weights) {
+  constexpr std::uint64_t kMostF32 = std::uint64_t{4} << 30;
+  std::uint64_t f32_bytes = 0;
+  bool all_bf16 = true;
+  for (const Tensor& tensor : weights) {
+    f32_bytes += static_cast<std::uint64_t>(tensor.elements()) * sizeof(float);
+    all_bf16 = all_bf16 && (tensor.rank() < 2 || tensor.dtype() == DType::bf16);
+  }
+  if (all_bf16) return PackedFormat::bf16;
+  return f32_bytes <= kMostF32 ? PackedFormat::f32 : PackedFormat::i8;
+}
+
+std::unique_ptr<Lane> make_native(const LaneChoice& choice, std::shared_ptr<const Program> program,
+                                  const std::vector<Tensor>& weights,
+                                  std::shared_ptr<ThreadPool> pool) {
+  if (choice.lane == "auto") {
+    const LoweringResult lowered = lower(*program);
+    if (!lowered.reason.empty()) {
+      Json metadata = Json::object();
+      metadata.set("reason", lowered.reason);
+      Json measurements = Json::object();
+      measurements.set("count", 1);
+      Telemetry::instance().emit("compiler.fallback", measurements, metadata);
+      return std::make_unique<ReferenceLane>(std::move(program), weights, std::move(pool));
+    }
+  }
+  NativeOptions options;
+  options.weights =
+      choice.weights == "auto" ? automatic_format(weights) : format_named(choice.weights);
+  options.head = head_format(options.weights);
+  options.cache = choice.cache == "i8" ? CacheFormat::i8 : CacheFormat::f32;
+  return std::make_unique<NativeLane>(std::move(program), weights, std::move(pool), options);
+}
+
 }  // namespace
 
-std::vector<std::string> lane_names() { return {"reference", "native"}; }
+std::vector<std::string> lane_names() { return {"auto", "native", "reference"}; }
 
 std::vector<std::string> weight_names() {
-  std::vector<std::string> names;
+  std::vector<std::string> names = {"auto"};
   for (const PackedFormat format : kFormats) names.emplace_back(packed_format_name(format));
   return names;
 }
@@ -49,15 +91,10 @@ void choose_lane(const LaneChoice& choice, LoadOptions& options) {
     options.make_lane = nullptr;
     return;
   }
-  NativeOptions native;
-  native.weights = format_named(choice.weights);
-  // Four bits are too few for the head: a third of the whole error would be its own.
-  native.head = native.weights == PackedFormat::n4 ? PackedFormat::i8 : native.weights;
-  native.cache = choice.cache == "i8" ? CacheFormat::i8 : CacheFormat::f32;
-  options.make_lane = [native](std::shared_ptr<const Program> program,
+  options.make_lane = [choice](std::shared_ptr<const Program> program,
                                const std::vector<Tensor>& weights,
-                               std::shared_ptr<ThreadPool> pool) -> std::unique_ptr<Lane> {
-    return std::make_unique<NativeLane>(std::move(program), weights, std::move(pool), native);
+                               std::shared_ptr<ThreadPool> pool) {
+    return make_native(choice, std::move(program), weights, std::move(pool));
   };
 }
 

@@ -10,12 +10,13 @@
 namespace linnet {
 
 struct LaneChoice {
-  // "reference": plain f32 loops, the oracle. "native": packed weights and fused kernels.
-  std::string lane = "reference";
+  // "reference": plain f32 loops, the oracle. "native": packed weights and fused kernels. "auto":
+  // native, and reference for a program that cannot be lowered (event compiler.fallback).
+  std::string lane = "auto";
   // Of the native lane: f32 and bf16 (f32 arithmetic on the weights as they are, to bf16 rounding);
-  // i8 and n4 (integer weights and activations, see tensor/quantized_rows.h). Under n4 embedding
-  // and head are i8.
-  std::string weights = "f32";
+  // i8 and n4 (integer weights and activations, see tensor/quantized_rows.h; under n4 embedding and
+  // head are i8). "auto": bf16 for bf16 files, else f32 up to 4 GiB of them, else i8.
+  std::string weights = "auto";
   std::string cache = "f32";  // of the native lane: f32 or i8
 };
 
@@ -23,7 +24,9 @@ std::vector<std::string> lane_names();
 std::vector<std::string> weight_names();
 std::vector<std::string> cache_names();
 
-// Sets LoadOptions::make_lane. Error{invalid_argument} for a name that is none of those above.
+// Sets LoadOptions::make_lane. Error{invalid_argument} for a name that is none of those above. The
+// maker then throws Error{unsupported} when "native" was asked for and the program cannot be
+// lowered.
 void choose_lane(const LaneChoice& choice, LoadOptions& options);
 
 }  // namespace linnet

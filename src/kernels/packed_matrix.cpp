@@ -37,31 +37,32 @@ std::int64_t group_place(std::int64_t output, std::int64_t group) {
   return group / 4 * kBlockBytes + group % 4 * kStripOutputs + output;
 }
 
-// Writes one output's row into its strip, which is zeroed.
+// Writes the rows of a strip's outputs, [32, width] floats, into the strip, which is zeroed.
 class StripWriter {
  public:
   StripWriter(const PackedShape& shape, std::byte* strip) : shape_(shape), strip_(strip) {}
 
-  void write(std::int64_t output, std::span<const float> row) {
-    switch (shape_.format) {
-      case PackedFormat::f32:
-        for (std::size_t k = 0; k < row.size(); ++k) put(k, output, row[k]);
-        return;
-      case PackedFormat::bf16:
-        for (std::size_t k = 0; k < row.size(); ++k) put(k, output, f32_to_bf16(row[k]));
-        return;
-      case PackedFormat::i8:
-        return write_i8(output, row);
-      case PackedFormat::n4:
-        return write_n4(output, row);
+  void write(const float* rows, std::int64_t width) {
+    for (std::int64_t i = 0; i < kStripOutputs && is_integer(shape_.format); ++i) {
+      const std::span row(rows + i * width, static_cast<std::size_t>(width));
+      shape_.format == PackedFormat::i8 ? write_i8(i, row) : write_n4(i, row);
+    }
+    if (shape_.format == PackedFormat::f32) {
+      transpose<float>(rows, width, [](float value) { return value; });
+    } else if (shape_.format == PackedFormat::bf16) {
+      transpose<std::uint16_t>(rows, width, f32_to_bf16);
     }
   }
 
  private:
-  template <typename Number>
-  void put(std::size_t k, std::int64_t output, Number value) {
-    std::memcpy(strip_ + (k * kStripOutputs + static_cast<std::size_t>(output)) * sizeof(Number),
-                &value, sizeof value);
+  // In order of the strip, so that it is written as one stream.
+  template <typename Number, typename Convert>
+  void transpose(const float* rows, std::int64_t width, Convert convert) {
+    Number outputs[kStripOutputs];
+    for (std::int64_t k = 0; k < width; ++k) {
+      for (std::int64_t i = 0; i < kStripOutputs; ++i) outputs[i] = convert(rows[i * width + k]);
+      std::memcpy(strip_ + k * static_cast<std::int64_t>(sizeof outputs), outputs, sizeof outputs);
+    }
   }
   void put_scale(std::int64_t output, float scale) {
     std::memcpy(strip_ + shape_.strip_bytes() - kScaleBytes + 4 * output, &scale, sizeof scale);
@@ -141,21 +142,21 @@ PackedMatrix PackedMatrix::pack(PackedFormat format, std::span<const std::int64_
   matrix.bytes_ = Buffer(matrix.shape_.bytes(), MemoryAccount::weights());
   const std::int64_t strip_bytes = matrix.shape_.strip_bytes();
   pool.parallel_for(matrix.shape_.strips(), 1, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> row(static_cast<std::size_t>(inputs));
+    std::vector<float> tile(static_cast<std::size_t>(kStripOutputs * inputs));
     for (std::int64_t strip = begin; strip < end; ++strip) {
       std::byte* bytes = matrix.bytes_.data() + strip * strip_bytes;
       std::memset(bytes, 0, static_cast<std::size_t>(strip_bytes));
-      StripWriter writer(matrix.shape_, bytes);
       for (std::int64_t i = 0; i < kStripOutputs; ++i) {
         const auto place = static_cast<std::size_t>(strip * kStripOutputs + i);
         const std::int64_t source = place < rows.size() ? rows[place] : -1;
+        float* row = tile.data() + i * inputs;
         if (source < 0) {
-          std::fill(row.begin(), row.end(), 0.0f);
+          std::fill(row, row + inputs, 0.0f);
         } else {
-          read_row(source, row.data());
+          read_row(source, row);
         }
-        writer.write(i, row);
       }
+      StripWriter(matrix.shape_, bytes).write(tile.data(), inputs);
     }
   });
   return matrix;

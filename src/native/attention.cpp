@@ -191,6 +191,27 @@ class RowAttention {
 
 }  // namespace
 
+void read_head(const HeadBlock& layout, CacheFormat format, std::int64_t dim,
+               const std::byte* block, std::int64_t position, float* key, float* value) {
+  const std::int64_t width = padded_dim(dim);
+  if (format == CacheFormat::f32) {
+    const auto* lanes = reinterpret_cast<const float*>(block) + position / 16 * 16 * dim;
+    for (std::int64_t d = 0; d < dim; ++d) key[d] = lanes[16 * d + position % 16];
+    const auto* values = reinterpret_cast<const float*>(block + layout.values());
+    std::copy_n(values + position * width, dim, value);
+    return;
+  }
+  const auto* key_scales = reinterpret_cast<const float*>(block + layout.key_scales());
+  const auto* value_scales = reinterpret_cast<const float*>(block + layout.value_scales());
+  const std::byte* keys = block + position / 16 * 16 * width + position % 16 * 4;
+  const std::byte* values = block + layout.values() + position / 2 * 2 * width + position % 2;
+  for (std::int64_t d = 0; d < dim; ++d) {
+    const int code = static_cast<int>(keys[d / 4 * 64 + d % 4]) - 128;
+    key[d] = static_cast<float>(code) * key_scales[position];
+    value[d] = static_cast<float>(static_cast<std::int8_t>(values[2 * d])) * value_scales[position];
+  }
+}
+
 void attend_rows(const Kernels& kernels, const NativeStep& step, const AttentionRows& io,
                  const PlacedRows& rows, ThreadPool& pool, Buffer& partials) {
   const RowAttention attention(kernels, step, io, rows, io.cache);

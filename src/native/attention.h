@@ -11,6 +11,10 @@
 
 namespace linnet {
 
+// Keys and values of one position of a head block, [dim] each, as floats.
+void read_head(const HeadBlock& layout, CacheFormat format, std::int64_t dim,
+               const std::byte* block, std::int64_t position, float* key, float* value);
+
 // First rows and distances between rows, in floats.
 struct AttentionRows {
   const float* query = nullptr;  // [heads, head_dim]

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "native/attention.h"
 #include "native/replay.h"
 
 namespace linnet {
@@ -126,6 +127,20 @@ KvCache NativeLane::make_cache() const {
     bytes += step.kv_heads * HeadBlock(cache_format_, step.head_dim).bytes();
   }
   return KvCache::of_blocks(bytes);
+}
+
+void NativeLane::read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
+                            float* values) const {
+  for (const NativeStep& step : lowered_.steps) {
+    if (step.op != NativeOp::attention || step.layer != layer) continue;
+    const HeadBlock layout(cache_format_, step.head_dim);
+    for (std::int64_t head = 0; head < step.kv_heads; ++head) {
+      const std::byte* block =
+          cache.block(position / kBlockPositions) + (layer * step.kv_heads + head) * layout.bytes();
+      read_head(layout, cache_format_, step.head_dim, block, position % kBlockPositions,
+                keys + head * step.head_dim, values + head * step.head_dim);
+    }
+  }
 }
 
 void NativeLane::embed(std::int32_t id, float* out) const {

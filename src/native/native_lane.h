@@ -38,6 +38,8 @@ class NativeLane : public Lane {
   KvCache make_cache() const override;
   // Error{unsupported} for a head mask and for callbacks on values: the reference lane has those.
   std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const override;
+  void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
+                  float* values) const override;
 
   const Program& program() const override { return *program_; }
   ThreadPool& pool() const override { return *pool_; }

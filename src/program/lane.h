@@ -55,6 +55,9 @@ class Lane {
   // Errors: invalid_argument (an id outside of the vocabulary, counts that do not fit), cancelled,
   // out_of_memory; unsupported for a request that this lane cannot serve.
   virtual std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const = 0;
+  // What a cache that this lane made holds at a position: [kv_width] floats each, keys as rotated.
+  virtual void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
+                          float* values) const = 0;
   virtual const Program& program() const = 0;
   virtual ThreadPool& pool() const = 0;
 };

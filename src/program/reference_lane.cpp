@@ -1,5 +1,7 @@
 #include "program/reference_lane.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "program/reference_run.h"
 
@@ -55,6 +57,12 @@ std::vector<float> ReferenceLane::run(const Batch& batch, const RunOptions& opti
   }
   const std::span<const float> output = run.value(program_->output);
   return {output.begin(), output.end()};
+}
+
+void ReferenceLane::read_cache(KvCache& cache, std::int64_t layer, std::int64_t position,
+                               float* keys, float* values) const {
+  std::copy_n(cache.key(layer, position), program_->kv_width, keys);
+  std::copy_n(cache.value(layer, position), program_->kv_width, values);
 }
 
 }  // namespace linnet

@@ -21,6 +21,8 @@ class ReferenceLane : public Lane {
   std::string_view name() const override { return "reference"; }
   KvCache make_cache() const override { return KvCache(program_->layers, program_->kv_width); }
   std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const override;
+  void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
+                  float* values) const override;
 
   const Program& program() const override { return *program_; }
   ThreadPool& pool() const override { return *pool_; }

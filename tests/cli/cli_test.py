@@ -792,7 +792,7 @@ def doctor_is_content_here():
         record = json.loads(done.out)
         check(done.status == 0 and record["ok"], done)
         names = [each["name"] for each in record["checks"]]
-        check(names == ["version", "platform", "processor", "cores", "memory", "disk", "library",
+        check(names == ["version", "platform", "processor", "kernels", "cores", "memory", "disk", "library",
                         "model", "tensors", "tokenizer", "template"], names)
         check(all(each["status"] in ("ok", "warn") for each in record["checks"]), record)
         done = linnet("doctor", home=home, env={"LINNET_MODEL": None})

@@ -20,7 +20,7 @@ class LossCase {
   explicit LossCase(const CaseContext& context) : context_(context) {
     const fs::path folder =
         context.folder.parent_path() / context.test_case.at("model").as_string("model");
-    model_ = linnet::Model::load(linnet::open_model_files(folder));
+    model_ = linnet::Model::load(linnet::open_model_files(folder), load_options());
     run_model();
   }
 

@@ -55,6 +55,8 @@ fs::path find_shared(const fs::path& folder, const std::string& relative) {
 
 namespace {
 
+linnet::LaneChoice lane{.lane = "reference"};
+
 // Runs the suite of `folder`, or looks in the folders below it.
 void walk(const fs::path& folder, Report& report) {
   for (const Suite& suite : suites()) {
@@ -76,6 +78,13 @@ void walk(const fs::path& folder, Report& report) {
 }
 
 }  // namespace
+
+linnet::LoadOptions load_options() {
+  linnet::LoadOptions options;
+  linnet::choose_lane(lane, options);
+  return options;
+}
+
 }  // namespace golden
 
 int main(int argc, char** argv) {
@@ -84,6 +93,10 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "-v") == 0) {
       report.verbose = true;
+      continue;
+    }
+    if (std::strcmp(argv[i], "--lane") == 0 && i + 1 < argc) {
+      golden::lane.lane = argv[++i];
       continue;
     }
     ++folders;
@@ -96,7 +109,7 @@ int main(int argc, char** argv) {
     golden::walk(folder.parent_path(), report);
   }
   if (folders == 0) {
-    fmt::print(stderr, "usage: golden [-v] FOLDER...\n");
+    fmt::print(stderr, "usage: golden [-v] [--lane LANE] FOLDER...\n");
     return 2;
   }
   return report.finish();

@@ -34,7 +34,7 @@ const OpenModel& open_model(const CaseContext& context) {
   OpenModel& found = opened[path.string()];
   if (found.model == nullptr) {
     const auto files = linnet::open_model_files(path);
-    found.model = linnet::Model::load(files);
+    found.model = linnet::Model::load(files, load_options());
     if (fs::exists(path / "tokenizer.json")) found.tokenizer = files.load_tokenizer();
   }
   return found;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/lanes.h"
+
 namespace golden {
 
 class Report {
@@ -38,6 +40,9 @@ struct Suite {
 
 // All suites, in the order in which they are asked.
 const std::vector<Suite>& suites();
+
+// How the suites load models: in the lane that --lane asked for (reference by default).
+linnet::LoadOptions load_options();
 
 // Finds data outside of a golden folder, such as "data/smollm3_tokenizer/tokenizer.json": looks in
 // the folders above `folder`, in $LINNET_SHARED, and beside the source tree. Empty when absent.

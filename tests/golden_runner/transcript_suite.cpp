@@ -133,7 +133,7 @@ bool accepts(const fs::path& folder) {
 void run(const fs::path& folder, Report& report) {
   const Json expected = Json::parse_file((folder / "expected.json").string());
   const auto stop_id = static_cast<TokenId>(expected.at("eos_token_id").as_int("eos_token_id"));
-  const auto assistant = linnet::Assistant::load(folder);
+  const auto assistant = linnet::Assistant::load(folder, {}, load_options());
   const auto chat_template = template_of(folder, assistant);
   linnet::Generator generator(assistant.model, assistant.tokenizer);
   for (const Json& test_case : expected.at("cases").as_array("cases")) {
