@@ -120,7 +120,10 @@ bool is_neutral(const Json& value, double neutral) {
 }  // namespace
 
 void read_unknown_keys(const ConfigFields& fields, ModelConfig& config) {
-  for (const auto& [key, value] : fields.object().as_object()) {
+  for (const auto& entry : fields.object().as_object()) {
+    // Not a structured binding: clang 14 captures none.
+    const auto& key = entry.first;
+    const auto& value = entry.second;
     if (contains(kRead, key) || contains(kHarmless, key)) continue;
     const auto* known = std::find_if(std::begin(kNeutral), std::end(kNeutral),
                                      [&](const Neutral& neutral) { return neutral.key == key; });

@@ -7,6 +7,9 @@
 namespace linnet {
 namespace {
 
+// Up to here the angles of a rotation are exact (see sin_f64).
+constexpr std::int32_t kMostPosition = 1 << 30;
+
 void check_ids(std::span<const std::int32_t> tokens, std::int64_t vocab) {
   for (std::size_t row = 0; row < tokens.size(); ++row) {
     if (tokens[row] < 0 || tokens[row] >= vocab) {
@@ -50,8 +53,9 @@ void check_batch(const Batch& batch, const Program& program) {
     }
   }
   for (const std::int32_t position : batch.positions) {
-    if (position < 0) {
-      fail(ErrorCode::invalid_argument, fmt::format("position {} is negative", position));
+    if (position < 0 || position > kMostPosition) {
+      fail(ErrorCode::invalid_argument,
+           fmt::format("position {}: expected 0 to {}", position, kMostPosition));
     }
   }
   if (!batch.head_mask.empty()) {

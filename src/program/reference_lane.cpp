@@ -8,9 +8,6 @@
 namespace linnet {
 namespace {
 
-// Up to here the angles of a rotation are exact.
-constexpr std::int32_t kMostPosition = 1 << 30;
-
 // Where each value is read for the last time, so that its memory can be used again.
 std::vector<std::int32_t> find_last_uses(const Program& program) {
   std::vector<std::int32_t> last(program.values.size(), kNone);
