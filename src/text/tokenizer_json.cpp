@@ -223,6 +223,7 @@ dom::element parsed(std::string_view json, const std::string& name, dom::parser&
     fail(ErrorCode::corrupt_file, fmt::format("{}: {} bytes, a tokenizer.json has at most {}", name,
                                               json.size(), kMaxFileBytes));
   }
+  if (json.empty()) fail(ErrorCode::corrupt_file, name + ": the file is empty");
   dom::element document;
   auto error = parser.allocate(std::max(json.size(), std::size_t{64}), kMaxDepth);
   if (error == simdjson::SUCCESS) error = parser.parse(json.data(), json.size()).get(document);
