@@ -160,7 +160,9 @@ class ForwardRun {
       return expected != nullptr && expected->find(field) != nullptr;
     };
     // Only where asked for: not every lane has them.
-    request.hidden_states = wants("hidden_states") || wants("last_layer_raw");
+    const bool is_bare = model_->config().task_head == linnet::TaskHead::none;
+    request.hidden_states = wants("hidden_states") || wants("last_layer_raw") ||
+                            (wants("last_hidden_state") && !is_bare);
     request.attentions = wants("attentions");
     keep(linnet::forward(*model_, request), first);
     if (model_->config().task_head == linnet::TaskHead::sequence_classification) {
@@ -179,6 +181,8 @@ class ForwardRun {
         if (!part.empty()) put_columns(results_[field], part, first, outputs.columns);
       };
       place("logits", outputs.logits);
+      // Of the bare decoder the output is the last hidden state.
+      place("last_hidden_state", outputs.logits);
       place("start_logits", outputs.start_logits);
       place("end_logits", outputs.end_logits);
     }
