@@ -24,6 +24,7 @@ class RunTests(unittest.TestCase):
         self.tool.SANITIZER_OPTIONS = {}
         self.run_really = self.tool.run
         self.tool.run = self.run_command
+        self.tool.NATIVE_GOLDEN = []
         for path in self.tool.GOLDEN:
             (self.root / path).mkdir(parents=True)
         self.ctest_status = 0
@@ -61,6 +62,12 @@ class RunTests(unittest.TestCase):
             (self.root.parent / "shared" / path).mkdir(parents=True)
         self.assertEqual(self.main(), (0, "18 passed, 0 failed, 5 skipped"))
 
+    def test_the_native_lane_runs_its_own_folders(self):
+        self.tool.NATIVE_GOLDEN = self.tool.GOLDEN[:1]
+        self.golden('case "$1" in --lane) echo "5 passed, 0 failed, 1 skipped" ;; '
+                    '*) echo "7 passed, 0 failed, 2 skipped" ;; esac')
+        self.assertEqual(self.main(), (0, "16 passed, 0 failed, 5 skipped"))
+
     def test_failed_case(self):
         self.cases.append(CASE.format("text", "fail", DOCTEST.format(3, 1, 2, 0)))
         self.assertEqual(self.main(), (1, "12 passed, 2 failed, 4 skipped"))
@@ -96,7 +103,7 @@ class RunTests(unittest.TestCase):
         (self.root / self.tool.GOLDEN[1]).rmdir()
         self.assertEqual(self.main(), (1, "11 passed, 1 failed, 4 skipped"))
         (self.build / "tests" / "golden").unlink()
-        self.assertEqual(self.main(), (1, "4 passed, 2 failed, 2 skipped"))
+        self.assertEqual(self.main(), (1, "4 passed, 3 failed, 2 skipped"))
 
 
 if __name__ == "__main__":
