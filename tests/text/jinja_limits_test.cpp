@@ -1,7 +1,6 @@
 // Hostile templates and contexts: each ends in an error, soon, without much memory or stack.
 #include <doctest/doctest.h>
 
-#include <chrono>
 
 #include "base/utf8.h"
 #include "text/jinja_check.h"
@@ -23,10 +22,10 @@ struct Outcome {
 };
 
 Outcome run(const std::string& source, const std::string& context = "{}") {
-  const auto start = std::chrono::steady_clock::now();
+  const linnet::testing::ProcessorWatch watch;
   Outcome outcome;
   outcome.kind = error_kind(source, context);
-  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.seconds = watch.seconds();
   return outcome;
 }
 
