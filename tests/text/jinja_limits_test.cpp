@@ -1,7 +1,6 @@
 // Hostile templates and contexts: each ends in an error, soon, without much memory or stack.
 #include <doctest/doctest.h>
 
-
 #include "base/utf8.h"
 #include "text/jinja_check.h"
 #include "time_limit.h"

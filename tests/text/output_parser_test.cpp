@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-
 #include "text/output_ids.h"
 #include "text/output_pieces.h"
 #include "text/toy_tokenizer.h"

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-
 #include "text/python_calls.h"
 #include "time_limit.h"
 
