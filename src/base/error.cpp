@@ -5,7 +5,31 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/utf8.h"
+
 namespace linnet {
+namespace {
+
+constexpr std::size_t kMaxMessage = 4096;
+constexpr std::string_view kLeftOut = " [...] ";
+
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// Cut before it is repaired, within no character: a message may hold a file.
+std::string message_text(std::string_view message) {
+  if (message.size() <= kMaxMessage) return repair_utf8(message);
+  std::size_t head = kMaxMessage / 2;
+  std::size_t tail = message.size() - (kMaxMessage / 2 - kLeftOut.size());
+  for (int i = 0; i < 3 && is_continuation(message[head]); ++i) --head;
+  for (int i = 0; i < 3 && is_continuation(message[tail]); ++i) ++tail;
+  return repair_utf8(message.substr(0, head)) + std::string(kLeftOut) +
+         repair_utf8(message.substr(tail));
+}
+
+}  // namespace
+
+Error::Error(ErrorCode code, std::string_view message)
+    : std::runtime_error(message_text(message)), code_(code) {}
 
 std::string_view error_code_name(ErrorCode code) {
   switch (code) {

@@ -21,10 +21,12 @@ enum class ErrorCode {
 
 std::string_view error_code_name(ErrorCode code);
 
-// The message names the thing, what was expected, what was found, and what to do.
+// The message names the thing, what was expected, what was found, and what to do. It may repeat
+// what a file or a user wrote, so it is repaired to valid UTF-8, and what is over 4 KiB is left out
+// of its middle.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  Error(ErrorCode code, std::string_view message);
   ErrorCode code() const { return code_; }
 
  private:

@@ -11,6 +11,15 @@
 namespace linnet {
 namespace {
 
+constexpr std::size_t kShownBytes = 160;
+
+// Both ends of a text that may be as long as the file.
+std::string shortened(std::string_view text) {
+  if (text.size() <= kShownBytes) return std::string(text);
+  return fmt::format("{} [...] {}", text.substr(0, kShownBytes / 2),
+                     text.substr(text.size() - kShownBytes / 2));
+}
+
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Builder(const std::string& name, Json::ParseOptions options) : name_(name), options_(options) {}
@@ -39,8 +48,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool key(string_t& name) override {
     if (!options_.allow_duplicate_keys && !keys_.back().insert(name).second) {
-      fail(ErrorCode::invalid_argument,
-           fmt::format("{}: key \"{}\" stands twice in one object", name_, name));
+      fail(ErrorCode::invalid_argument, fmt::format("{}: key {} stands twice in one object", name_,
+                                                    json_quote(shortened(name))));
     }
     key_ = std::move(name);
     return true;
@@ -52,9 +61,10 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     std::string_view reason = error.what();
     if (const auto end = reason.find("] "); end != std::string_view::npos)
       reason.remove_prefix(end + 2);
-    const std::string where = key_.empty() ? "" : fmt::format(" (after key {})", json_quote(key_));
-    fail(ErrorCode::invalid_argument,
-         fmt::format("{}: not valid JSON at byte {}{}: {}", name_, position, where, reason));
+    const std::string where =
+        key_.empty() ? "" : fmt::format(" (after key {})", json_quote(shortened(key_)));
+    fail(ErrorCode::invalid_argument, fmt::format("{}: not valid JSON at byte {}{}: {}", name_,
+                                                  position, where, shortened(reason)));
   }
 
   Json take() { return std::move(root_); }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace linnet {
 namespace {
@@ -54,7 +55,7 @@ void set_log_level(LogLevel level) { logger().set_level(native_level(level)); }
 
 void log(LogLevel level, std::string_view message) {
   if (!logger().should_log(native_level(level))) return;
-  logger().log(native_level(level), "{}", escape_control(message));
+  logger().log(native_level(level), "{}", escape_control(repair_utf8(message)));
 }
 
 std::string escape_control(std::string_view text) {

@@ -96,7 +96,7 @@ void write_error_text(std::string_view text) {
 }
 
 void write_error_line(const Terminal& terminal, std::string_view text) {
-  write_error_text((terminal.err ? terminal_safe(text) : std::string(text)) + "\n");
+  write_error_text((terminal.err ? terminal_safe(text) : repair_utf8(text)) + "\n");
 }
 
 }  // namespace linnet

@@ -56,6 +56,26 @@ TEST_CASE("hostile JSON is refused with the place and the reason") {
   }
 }
 
+TEST_CASE("what is wrong is told in valid UTF-8 and in few words") {
+  const std::string megabyte(1 << 20, 'x');
+  const std::vector<std::string> texts = {
+      "\"\xFF\"",
+      "\"" + megabyte + "\xFF\"",
+      "{\"\xC3\"",
+      "{\"" + megabyte + "\":]",
+      "{\"" + megabyte + "\":1,\"" + megabyte + "\":1}",
+      "1e" + std::string(1 << 20, '9'),
+      "\xEF\xBB",
+  };
+  for (const std::string& text : texts) {
+    const std::string fault = fault_of(text);
+    CHECK(fault.starts_with("body: "));
+    CHECK(fault.size() < 600);
+    CHECK_FALSE(find_invalid_utf8(fault));
+  }
+  CHECK(fault_of(R"({"a\nb": 1, "a\nb": 2})").find('\n') == std::string::npos);
+}
+
 TEST_CASE("getters check type and range and name the field") {
   const Json value = Json::parse(R"({"n": 3000000000, "x": 2.5, "whole": 2.0, "s": "t"})", "v");
   CHECK(value.at("whole").as_int() == 2);
