@@ -33,6 +33,9 @@ std::vector<float> Model::run(const Batch& batch, const RunOptions& options) con
   std::vector<float> output = lane_->run(batch, options);
   if (!report_.non_finite.empty() &&
       !std::all_of(output.begin(), output.end(), [](float x) { return std::isfinite(x); })) {
+    for (const SequenceRows& sequence : batch.sequences) {
+      sequence.cache->truncate(sequence.cache->length() - sequence.rows);
+    }
     fail(ErrorCode::corrupt_file,
          "the output is not finite, because of the weights: " + report_.non_finite[0]);
   }

@@ -101,6 +101,8 @@ TEST_CASE("broken weights are refused by name, or reported when they are allowed
   batch.tokens = tokens, batch.positions = positions, batch.sequences = rows,
   batch.selected = selected;
   CHECK_THROWS_WITH_AS(model->run(batch), doctest::Contains("not finite"), Error);
+  CHECK(cache.length() == 0);
+  CHECK(cache.rope_length() == 0);
   // A tensor that the model does not use is not looked at.
   folder.make_tensors();
   folder.tensors.emplace_back("extra", Tensor::from_values({1}, std::vector<float>{kNan}));
