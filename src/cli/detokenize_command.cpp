@@ -11,6 +11,7 @@ namespace {
 struct DetokenizeOptions {
   std::vector<std::string> ids;
   bool keep_special = false;
+  bool clean_up_spaces = false;
 };
 
 int run_detokenize(CommandContext& context, const DetokenizeOptions& options) {
@@ -22,7 +23,9 @@ int run_detokenize(CommandContext& context, const DetokenizeOptions& options) {
   const ModelFiles files =
       open_model_files(chosen_model(context.globals), open_options(context.globals));
   const auto tokenizer = files.load_tokenizer();
-  context.out.foreign(tokenizer->decode(ids, !options.keep_special));
+  const DecodeOptions decode{.skip_special = !options.keep_special,
+                             .clean_up_spaces = options.clean_up_spaces};
+  context.out.foreign(tokenizer->decode(ids, decode));
   context.out.write("\n");
   return 0;
 }
@@ -42,7 +45,10 @@ Command make_detokenize_command() {
       Argument{.name = "ID", .help = "token ids", .many = true, .set = to_list(options->ids)};
   command.options = {{.name = "keep-special",
                       .help = "print special tokens too",
-                      .set = to_flag(options->keep_special)}};
+                      .set = to_flag(options->keep_special)},
+                     {.name = "clean-up-spaces",
+                      .help = "take spaces before punctuation and contractions out",
+                      .set = to_flag(options->clean_up_spaces)}};
   command.run = [options](CommandContext& context) { return run_detokenize(context, *options); };
   return command;
 }
