@@ -20,6 +20,8 @@ class LineEditor {
   virtual ~LineEditor() = default;
   // The line without its newline. A pasted text may hold newlines. Error{io} when reading fails.
   virtual ReadOutcome read(const std::string& prompt, std::string& line) = 0;
+  // Whether read() would return without waiting for more input; it may be the end, or an error.
+  virtual bool ready() { return false; }
   // Puts an input, of one line or several, into the history.
   virtual void remember(const std::string& typed) { (void)typed; }
 };
@@ -29,7 +31,7 @@ class LineEditor {
 std::unique_ptr<LineEditor> make_terminal_editor(const Terminal& terminal, HistoryFile& history);
 
 // Lines of a file descriptor; no prompt. A line over `limit` bytes is Error{invalid_argument}
-// naming `name`.
+// naming `name`; the next read() goes on behind that line.
 std::unique_ptr<LineEditor> make_plain_reader(int fd, std::size_t limit = 16u << 20,
                                               const std::string& name = "standard input");
 

@@ -1,6 +1,8 @@
 #include <fmt/core.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.h"
@@ -30,6 +32,11 @@ bool read_more(int fd, const std::string& name, std::string& buffer) {
   return got > 0;
 }
 
+bool has_input(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  return interrupt_flag().load() || ::poll(&waiting, 1, 0) > 0;
+}
+
 class PlainReader : public LineEditor {
  public:
   PlainReader(int fd, std::size_t limit, const std::string& name)
@@ -37,27 +44,46 @@ class PlainReader : public LineEditor {
 
   ReadOutcome read(const std::string&, std::string& line) override {
     ++number_;
-    std::size_t end = buffer_.find('\n', at_);
-    while (end == std::string::npos) {
-      const std::size_t searched = buffer_.size() - at_;
-      buffer_.erase(0, at_);
-      at_ = 0;
-      check_limit(searched);
+    while (!find_end()) {
       if (!read_more(fd_, name_, buffer_)) return last_line(line);
-      end = buffer_.find('\n', searched);
     }
-    check_limit(end - at_);
-    take(end, line);
-    at_ = end + 1;
+    check_limit(end_ - at_);
+    take(end_, line);
+    at_ = end_ + 1;
     return ReadOutcome::line;
   }
 
+  bool ready() override {
+    while (!find_end()) {
+      if (!has_input(fd_)) return false;
+      if (!read_more(fd_, name_, buffer_)) return true;
+    }
+    return true;
+  }
+
  private:
+  // Sets end_ to the newline behind the current line. The part of the buffer that was searched in
+  // vain is not searched again, and what belongs to a line that was refused is dropped.
+  bool find_end() {
+    end_ = buffer_.find('\n', std::max(at_, searched_));
+    while (skipping_ && end_ != std::string::npos) {
+      at_ = end_ + 1;
+      skipping_ = false;
+      end_ = buffer_.find('\n', at_);
+    }
+    if (end_ != std::string::npos) return true;
+    buffer_.erase(0, skipping_ ? buffer_.size() : at_);
+    at_ = 0;
+    searched_ = buffer_.size();
+    if (searched_ > limit_) end_ = searched_;
+    return searched_ > limit_;
+  }
+
   ReadOutcome last_line(std::string& line) {
     if (interrupt_flag().load()) return ReadOutcome::interrupted;
     if (buffer_.empty()) return ReadOutcome::end;
     take(buffer_.size(), line);
-    at_ = buffer_.size();
+    at_ = searched_ = buffer_.size();
     return ReadOutcome::line;
   }
 
@@ -66,8 +92,9 @@ class PlainReader : public LineEditor {
     if (line.ends_with('\r')) line.pop_back();
   }
 
-  void check_limit(std::size_t bytes) const {
+  void check_limit(std::size_t bytes) {
     if (bytes <= limit_) return;
+    skipping_ = true;
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: line {} is longer than {} bytes", name_, number_, limit_));
   }
@@ -77,7 +104,10 @@ class PlainReader : public LineEditor {
   std::string name_;
   std::size_t number_ = 0;
   std::string buffer_;
-  std::size_t at_ = 0;
+  std::size_t at_ = 0;        // where the current line begins
+  std::size_t end_ = 0;       // its newline, when it was found
+  std::size_t searched_ = 0;  // no newline from at_ to here
+  bool skipping_ = false;     // the current line was refused already
 };
 
 }  // namespace

@@ -42,16 +42,17 @@ class TaskRun {
         as_json_(output.json.value_or(!context.terminal().out)),
         block_(output.block) {}
 
-  // False at the end of the source.
+  // False at the end of the source. A block is not held back by a row that is not there yet.
   bool read_block(TaskSource& source) {
     rows_.clear();
     std::size_t bytes = 0;
     while (rows_.size() < block_ && bytes < kBlockBytes) {
-      std::optional<TaskRow> row = source.next();
-      if (!row) return false;
-      bytes += row->first.size() + row->second.value_or("").size();
-      if (row->error.empty()) add(*row);
-      rows_.push_back(std::move(*row));
+      TaskRow row;
+      const TaskSource::Next next = source.next(row, rows_.empty());
+      if (next != TaskSource::Next::row) return next == TaskSource::Next::pause;
+      bytes += row.first.size() + row.second.value_or("").size();
+      if (row.error.empty()) add(row);
+      rows_.push_back(std::move(row));
     }
     return true;
   }

@@ -31,7 +31,7 @@ class TaskWork {
 struct TaskOutput {
   // Records, one JSON object on a line; absent: unless standard output is a terminal.
   std::optional<bool> json;
-  std::size_t block = 32;  // rows that are read before the first of them is computed
+  std::size_t block = 32;  // rows that are computed together, where so many are there
 };
 
 // The exit status: 1 when a row was refused, that of the signal after Ctrl-C.

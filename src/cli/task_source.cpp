@@ -35,6 +35,7 @@ class TaskSource::File {
     ++lines_;
     return reader_->read("", line) == ReadOutcome::line;
   }
+  bool ready() { return reader_->ready(); }
   std::string all() { return read_all(fd_, name_); }
 
  private:
@@ -66,43 +67,55 @@ bool TaskSource::open_next() {
   return true;
 }
 
-std::optional<TaskRow> TaskSource::next() {
-  if (given_at_ < given_.size()) return std::move(given_[given_at_++]);
-  std::string line;
+TaskSource::Next TaskSource::next(TaskRow& row, bool wait) {
+  row = {};
+  if (given_at_ < given_.size()) {
+    row = std::move(given_[given_at_++]);
+    return Next::row;
+  }
   while (file_ != nullptr || open_next()) {
-    if (input_.whole && !file_->jsonl()) return whole_file();
-    if (!file_->next_line(line)) {
-      file_.reset();
-      continue;
+    if (input_.whole && !file_->jsonl()) {
+      whole_file(row);
+      return Next::row;
     }
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    TaskRow row;
+    if (!wait && !file_->ready()) return Next::pause;
     row.source = file_->name();
-    row.line = file_->line_number();
     try {
-      if (file_->jsonl()) {
-        read_json(line, row);
-      } else {
-        require_utf8(line, "the text");
-        row.first = std::move(line);
-      }
+      if (read_line(row)) return Next::row;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_argument) throw;
+      row.line = file_->line_number();
       row.error = error.what();
+      return Next::row;
     }
-    return row;
   }
-  return std::nullopt;
+  return Next::end;
 }
 
-std::optional<TaskRow> TaskSource::whole_file() {
-  TaskRow row;
+// False for a blank line, and for the end of the file.
+bool TaskSource::read_line(TaskRow& row) {
+  std::string line;
+  if (!file_->next_line(line)) {
+    file_.reset();
+    return false;
+  }
+  if (line.find_first_not_of(" \t\r") == std::string::npos) return false;
+  row.line = file_->line_number();
+  if (file_->jsonl()) {
+    read_json(line, row);
+  } else {
+    require_utf8(line, "the text");
+    row.first = std::move(line);
+  }
+  return true;
+}
+
+void TaskSource::whole_file(TaskRow& row) {
   row.source = file_->name();
   row.first = file_->all();
   file_.reset();
   if (row.first.ends_with('\n')) row.first.pop_back();
   if (row.first.ends_with('\r')) row.first.pop_back();
-  return row;
 }
 
 void TaskSource::read_json(const std::string& line, TaskRow& row) const {

@@ -47,15 +47,19 @@ class TaskSource {
              const Terminal& terminal);
   ~TaskSource();
 
-  // Nothing at the end, and after an interruption. Blank lines are left out. Error{io},
-  // Error{not_found} for a file that cannot be read; Error{invalid_argument} for a line over 16 MiB
-  // and a whole file over 64 MiB.
-  std::optional<TaskRow> next();
+  enum class Next { row, end, pause };
+
+  // `end` also after an interruption; `pause`, unless it may `wait`, when no whole line is there
+  // yet. Blank lines are left out, a line over 16 MiB is a row with an error. Error{io},
+  // Error{not_found} for a file that cannot be read; Error{invalid_argument} for a whole file over
+  // 64 MiB.
+  Next next(TaskRow& row, bool wait);
 
  private:
   class File;
   bool open_next();
-  std::optional<TaskRow> whole_file();
+  void whole_file(TaskRow& row);
+  bool read_line(TaskRow& row);
   void read_json(const std::string& line, TaskRow& row) const;
 
   std::vector<TaskRow> given_;

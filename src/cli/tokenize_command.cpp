@@ -86,8 +86,8 @@ Command make_tokenize_command() {
       "With --jsonl the argument is a file (standard input without one, or for -) with a JSON "
       "text, "
       "or an object with the field \"text\", on each line. Each line gives the record that --json "
-      "prints. A line that is not like that gives {\"line\", \"error\"}, and the exit status is 1 "
-      "at the end. Files may be of any length, a line has at most 64 MiB.";
+      "prints. A line that is not like that, or over 64 MiB, gives {\"line\", \"error\"}, and the "
+      "exit status is 1 at the end. Files may be of any length.";
   command.examples = {"linnet tokenize \"Hello world\"", "linnet tokenize --count < README.md",
                       "linnet tokenize --pieces --offsets \"naïve\"",
                       "linnet tokenize --jsonl rows.jsonl > ids.jsonl"};

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/line_editor.h"
@@ -53,39 +55,71 @@ std::string error_record(std::size_t number, const std::string& what) {
   return json.dump();
 }
 
+class LineRun {
+ public:
+  LineRun(CommandContext& context, const Tokenizer& tokenizer, const TokenizeLines& options)
+      : context_(context),
+        tokenizer_(tokenizer),
+        options_(options),
+        source_(options.file),
+        reader_(make_plain_reader(source_.fd(), kMaxLineBytes, source_.name())) {}
+
+  int run() {
+    while (next_row()) {
+      // Who feeds rows one by one waits for each record.
+      if (!reader_->ready()) context_.out.flush();
+    }
+    return refused_ > 0 ? 1 : 0;
+  }
+
+ private:
+  // False at the end.
+  bool next_row() {
+    ++number_;
+    try {
+      const ReadOutcome outcome = reader_->read("", line_);
+      if (outcome == ReadOutcome::interrupted) fail(ErrorCode::cancelled, "interrupted");
+      if (outcome == ReadOutcome::end) return false;
+      if (line_.find_first_not_of(" \t\r") != std::string::npos) encode_row();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_argument) throw;
+      refuse(error.what());
+    }
+    return true;
+  }
+
+  void encode_row() {
+    const Json row = Json::parse(line_, "row");
+    if (options_.parts.offsets) {
+      encoding_ = tokenizer_.encode_with_offsets(text_of(row), options_.encode);
+    } else {
+      tokenizer_.encode_to(text_of(row), options_.encode, encoding_.ids);
+    }
+    context_.out.foreign(token_record(encoding_, tokenizer_, options_.parts) + "\n");
+  }
+
+  void refuse(const std::string& what) {
+    ++refused_;
+    context_.out.foreign(error_record(number_, what) + "\n");
+    write_error_line(context_.terminal(),
+                     fmt::format("linnet: {}: line {}: {}", source_.name(), number_, what));
+  }
+
+  CommandContext& context_;
+  const Tokenizer& tokenizer_;
+  const TokenizeLines& options_;
+  const LineSource source_;
+  const std::unique_ptr<LineEditor> reader_;
+  Encoding encoding_;
+  std::string line_;
+  std::size_t number_ = 0, refused_ = 0;
+};
+
 }  // namespace
 
 int tokenize_lines(CommandContext& context, const Tokenizer& tokenizer,
                    const TokenizeLines& options) {
-  const LineSource source(options.file);
-  const auto reader = make_plain_reader(source.fd(), kMaxLineBytes, source.name());
-  Encoding encoding;
-  std::string line;
-  std::size_t bad = 0;
-  ReadOutcome outcome = ReadOutcome::line;
-  for (std::size_t number = 1;; ++number) {
-    outcome = reader->read("", line);
-    if (outcome != ReadOutcome::line) break;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    try {
-      const Json row = Json::parse(line, "row");
-      if (options.parts.offsets) {
-        encoding = tokenizer.encode_with_offsets(text_of(row), options.encode);
-      } else {
-        tokenizer.encode_to(text_of(row), options.encode, encoding.ids);
-      }
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::invalid_argument) throw;
-      ++bad;
-      context.out.foreign(error_record(number, error.what()) + "\n");
-      write_error_line(context.terminal(),
-                       fmt::format("linnet: {}: line {}: {}", source.name(), number, error.what()));
-      continue;
-    }
-    context.out.foreign(token_record(encoding, tokenizer, options.parts) + "\n");
-  }
-  if (outcome == ReadOutcome::interrupted) fail(ErrorCode::cancelled, "interrupted");
-  return bad > 0 ? 1 : 0;
+  return LineRun(context, tokenizer, options).run();
 }
 
 }  // namespace linnet

@@ -419,6 +419,41 @@ def bad_json_lines_are_told_and_the_rest_goes_on():
 
 
 @test
+def a_line_that_is_too_long_is_one_bad_row():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "rows.jsonl"
+        path.write_bytes(b'"a"\n"' + b"x" * (64 << 20) + b'"\n"a"\n')
+        done = linnet("tokenize", "--jsonl", "--count", str(path))
+    records = [json.loads(line) for line in done.out.splitlines()]
+    check(done.status == 1 and records[0] == records[2] == {"count": 1}, done)
+    check(records[1]["line"] == 2 and "longer than" in records[1]["error"], records)
+
+
+@test
+def messages_are_valid_utf8_and_short():
+    row = b'"' + b"x" * 1000000 + b"\xff" + b'"\n'
+    for arguments, stdin in ((("tokenize", "--jsonl"), row), (("embed", "--jsonl"), row),
+                             (("template",), row), (("tokenize", "--model", b"no\xffsuch", "x"), b""),
+                             (("inspect", b"no\xffsuch"), b""), ((b"frob\xff",), b"")):
+        done = linnet(*arguments, stdin=stdin)
+        check(done.status in (1, 2) and done.err, done)
+        done.err.encode()  # no surrogates: the bytes were valid
+        check(len(done.err) < 8192, (arguments, len(done.err)))
+
+
+@test
+def records_do_not_wait_for_the_next_row():
+    with subprocess.Popen([PROGRAM, "tokenize", "--jsonl", "--count"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, env=environment("/nonexistent")) as running:
+        for row in (b'"a"\n', b'"a"\n\n', b'"a"\n"b'):
+            running.stdin.write(row)
+            running.stdin.flush()
+            check(select.select([running.stdout], [], [], TIMEOUT)[0], row)
+            check(os.read(running.stdout.fileno(), 100) == b'{"count":1}\n', row)
+        running.stdin.close()
+
+
+@test
 def json_lines_of_any_number_stream():
     row = b'"' + b"1" * 1000 + b'"\n'
 
@@ -458,6 +493,9 @@ def tokenize_and_back():
     check(linnet("tokenize", "--count", text).out == f"{record['count']}\n")
     check(record["offsets"][-1][1] == len(text.encode()))
     check(linnet("detokenize", "2361", "1219", "637").out == "Hello world\n")  # the help's example
+    ids = linnet("tokenize", "It does n't matter , does it ?").out
+    check(linnet("detokenize", stdin=ids).out == "It does n't matter , does it ?\n")
+    check(linnet("detokenize", "--clean-up-spaces", stdin=ids).out == "It doesn't matter, does it?\n")
     lines = linnet("tokenize", "--pieces", "--offsets", "a\nb").out.splitlines()
     check(all(len(line.split("\t")) == 4 for line in lines), lines)
     check(len(linnet("tokenize", "<|im_end|>").out.split()) == 1)

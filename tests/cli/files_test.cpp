@@ -2,8 +2,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/file_map.h"
@@ -107,6 +109,56 @@ TEST_CASE("plain lines: endings, no newline at the end, limits") {
   const int all = pipe_with(std::string(50, 'x'));
   CHECK_THROWS_AS(read_all(all, "standard input", 49), Error);
   ::close(all);
+}
+
+TEST_CASE("a line that is too long is refused once, and the next one is read") {
+  const std::string limit(49, 'y');
+  const int fd = pipe_with("a\n" + std::string(50, 'x') + "\n" + limit + "\n" +
+                           std::string(50000, 'x') + "\n\nlast");
+  const auto reader = make_plain_reader(fd, 49);
+  std::string line;
+  std::vector<std::string> lines;
+  for (bool more = true; more;) {
+    try {
+      more = reader->read("", line) == ReadOutcome::line;
+      if (more) lines.push_back(line);
+    } catch (const Error& error) {
+      lines.push_back(error.what());
+    }
+  }
+  CHECK(lines == std::vector<std::string>{"a", "standard input: line 2 is longer than 49 bytes",
+                                          limit, "standard input: line 4 is longer than 49 bytes",
+                                          "", "last"});
+  ::close(fd);
+}
+
+TEST_CASE("a reader is ready when a whole line is there, or the end") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const auto write_text = [&](std::string_view text) {
+    REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+  };
+  const auto reader = make_plain_reader(ends[0], 100);
+  std::string line;
+  CHECK_FALSE(reader->ready());
+  write_text("on");
+  CHECK_FALSE(reader->ready());
+  write_text("e\ntwo\nthr");
+  CHECK(reader->ready());
+  CHECK(reader->read("", line) == ReadOutcome::line);
+  CHECK(line == "one");
+  CHECK(reader->ready());
+  CHECK(reader->read("", line) == ReadOutcome::line);
+  CHECK(line == "two");
+  CHECK_FALSE(reader->ready());
+  write_text(std::string(200, 'x'));
+  CHECK(reader->ready());  // to refuse the line
+  CHECK_THROWS_AS(reader->read("", line), Error);
+  CHECK_FALSE(reader->ready());
+  ::close(ends[1]);
+  CHECK(reader->ready());
+  CHECK(reader->read("", line) == ReadOutcome::end);
+  ::close(ends[0]);
 }
 
 TEST_CASE("memory is what the machine and all control groups leave") {

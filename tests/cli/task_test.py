@@ -12,12 +12,12 @@ import math
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import cli_test  # pylint: disable=wrong-import-position
@@ -138,6 +138,11 @@ def bad_rows_are_told_with_their_line_and_the_rest_goes_on():
         check(["labels" in each for each in got] == [True] + [False] * 6 + [True], got)
         check(all("error" in each for each in got[1:7]), got)
         check(done.err.count("linnet: standard input: line ") == 6, done.err)
+        long_row = b'"' + b"x" * (16 << 20) + b'"\n'
+        done = linnet("classify", "-m", model, "--jsonl", stdin=b'"a"\n' + long_row + b'"b"\n')
+        got = records(done)
+        check(done.status == 1 and ["labels" in each for each in got] == [True, False, True], done)
+        check(got[1]["line"] == 2 and "longer than" in got[1]["error"], got[1])
         lines = linnet("embed", "--table", stdin=b"a\n\xff\nb\0c\n")
         check(lines.status == 1 and "line 2: " in lines.err and "256 numbers" in lines.out, lines)
         missing = linnet("classify", "-m", model, "-i", "/nonexistent/rows.jsonl")
@@ -275,10 +280,13 @@ def rows_stream_in_constant_memory_and_stop_at_an_interrupt():
                 status = pathlib.Path(f"/proc/{running.pid}/status").read_text()
                 peaks.append(int(re.search(r"VmHWM:\s*(\d+) kB", status).group(1)))
             check(peaks[1] - peaks[0] < 4096, peaks)
-            # Half a block: it waits for more, and must end all the same.
-            running.stdin.write(row)
-            running.stdin.flush()
-            time.sleep(0.2)
+            # Half a block does not wait for the rest of it, nor for what comes behind a blank line.
+            for slow in (row, row + b"\n", row + row[:9]):
+                running.stdin.write(slow)
+                running.stdin.flush()
+                check(select.select([running.stdout], [], [], cli_test.TIMEOUT)[0], slow)
+                check(b"labels" in running.stdout.readline())
+            # It waits for more now, and must end all the same.
             os.kill(running.pid, signal.SIGINT)
             out, err = running.communicate(timeout=cli_test.TIMEOUT)
             check(running.returncode == 130 and err == b"", (running.returncode, out, err))
