@@ -68,6 +68,7 @@ ConvertReport convert_model(const ModelFiles& source, const fs::path& given,
                             const ConvertOptions& options) {
   // "out/" is the folder "out".
   const fs::path target = given.has_filename() ? given : given.parent_path();
+  if (target.empty()) fail(ErrorCode::invalid_argument, "the name of the result is empty");
   const bool gguf = target.extension() == ".gguf";
   check_apart(target, source.path);
   check_target(target, gguf, options.overwrite);

@@ -203,6 +203,13 @@ void convert_to_gguf(const ModelFiles& source, const std::filesystem::path& targ
     for (GgufField& field : gguf_tokenizer_fields(*vocabulary)) fields.push_back(std::move(field));
     add_further_stops(source, *vocabulary, fields, report);
   }
+  for (GgufField& field : gguf_sampling_fields(source.generation_config)) {
+    fields.push_back(std::move(field));
+  }
+  for (const std::string& name : lost_generation_fields(source.generation_config)) {
+    report.notes.push_back(
+        fmt::format("generation_config: {} left out: GGUF has no key for it", name));
+  }
   if (source.chat_template) fields.push_back({"tokenizer.chat_template", *source.chat_template});
   report.tensors = tensors.size();
   report.bytes = total_bytes(tensors);

@@ -34,13 +34,6 @@ const Architecture& architecture_of(const GgufFile& file) {
                    file.name(), json_quote(name)));
 }
 
-// 1e-6 for the f32 next to it, as a config.json would have it, and not 9.99999997e-07.
-double shortest(const GgufValue& value) {
-  const double number = value.as_double();
-  if (value.type() != GgufType::f32) return number;
-  return std::strtod(fmt::format("{}", static_cast<float>(number)).c_str(), nullptr);
-}
-
 // The keys that start with the architecture's name.
 class ArchitectureKeys {
  public:
@@ -58,7 +51,7 @@ class ArchitectureKeys {
   }
   double number(std::string_view key, double otherwise) const {
     const GgufValue* value = find(key);
-    return value == nullptr ? otherwise : shortest(*value);
+    return value == nullptr ? otherwise : shortest_double(*value);
   }
 
  private:
@@ -179,6 +172,12 @@ std::optional<std::int64_t> special_id(const GgufFile& file, std::string_view ke
 
 }  // namespace
 
+double shortest_double(const GgufValue& value) {
+  const double number = value.as_double();
+  if (value.type() != GgufType::f32) return number;
+  return std::strtod(fmt::format("{}", static_cast<float>(number)).c_str(), nullptr);
+}
+
 Json gguf_config(const GgufFile& file) {
   const Architecture& architecture = architecture_of(file);
   const ArchitectureKeys keys(file, architecture.name);
@@ -221,6 +220,7 @@ Json gguf_generation_config(const GgufFile& file) {
     if (const auto id = special_id(file, key)) stops.push_back(*id);
   }
   if (stops.size() > 0) config.set("eos_token_id", std::move(stops));
+  add_gguf_sampling(file, config);
   return config.size() == 0 ? Json() : config;
 }
 

@@ -26,6 +26,13 @@ std::vector<GgufField> gguf_architecture_fields(const Json& config, const std::s
 // when the rotation needs none.
 std::vector<float> gguf_rope_divisors(const Json& config, const std::string& file);
 
+// The sampling defaults of a generation_config.json (null: none) as general.sampling.*; without
+// do_sample the temperature is 0, which is greedy. Error{invalid_argument} naming a field of the
+// wrong type.
+std::vector<GgufField> gguf_sampling_fields(const Json& config);
+// Names of its fields that the format has no key for.
+std::vector<std::string> lost_generation_fields(const Json& config);
+
 // A tokenizer as a GGUF file has it, for an embedding of `rows` rows: ids without a token become
 // "[PAD<id>]", unused. `prefer` is the architecture, which decides between names of equal meaning.
 // Error{unsupported} for what the format cannot say (NFC, an unknown combination of rules).

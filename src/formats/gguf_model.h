@@ -16,8 +16,12 @@ namespace linnet {
 
 // Error{unsupported} for other architectures; corrupt_file naming the key that is missing or bad.
 Json gguf_config(const GgufFile& file);
-// The special ids, eot and eom among the eos ids; null when the file has none.
+// The special ids, eot and eom among the eos ids, and sampling defaults; null when the file has
+// none.
 Json gguf_generation_config(const GgufFile& file);
+void add_gguf_sampling(const GgufFile& file, Json& config);
+// 1e-6 for the f32 next to it, as a config.json would have it, and not 9.99999997e-07.
+double shortest_double(const GgufValue& value);
 // The texts of the special tokens and whether they are added; null without a tokenizer.
 Json gguf_tokenizer_config(const GgufFile& file);
 std::optional<std::string> gguf_chat_template(const GgufFile& file);

@@ -43,9 +43,14 @@ def convert_there_and_back_keeps_the_answers():
                "chat_template.jinja", "model.safetensors"} == set(os.listdir(back)), back)
         check(read_safetensors(back + "/model.safetensors") ==
               read_safetensors(harness.MODEL + "/model.safetensors"))
-        answers = {linnet("run", "--greedy", "--no-think", "--model", model, "Hello!").out
-                   for model in (harness.MODEL, gguf, back)}
-        check(len(answers) == 1 and answers != {""}, answers)
+        defaults = [json.loads(pathlib.Path(model, "generation_config.json").read_text())
+                    for model in (harness.MODEL, back)]
+        for name in ("do_sample", "temperature", "top_p"):
+            check(defaults[0][name] == defaults[1][name], (name, defaults))
+        for how in (("--greedy", "Hello!"), ("--seed", "2", "tell me of colors")):
+            answers = {linnet("run", *how, "--no-think", "--model", model).out
+                       for model in (harness.MODEL, gguf, back)}
+            check(len(answers) == 1 and answers != {""}, answers)
 
 
 @test
@@ -71,6 +76,7 @@ def convert_refuses_what_would_be_lost():
         for arguments, status, words in (
                 ((harness.MODEL,), 2, "two paths"),
                 ((harness.MODEL, harness.MODEL), 1, "the model itself"),
+                ((harness.MODEL, ""), 1, "the result"),
                 ((harness.MODEL, harness.MODEL + "/x.gguf"), 1, "inside"),
                 ((harness.MODEL, folder + "/x", "--dtype", "q8_0"), 1, "q8_0"),
                 ((harness.MODEL, folder + "/x", "--dtype", "q3_x"), 2, "--dtype"),

@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "formats/fault.h"
 #include "formats/gguf_builder.h"
+#include "formats/gguf_fields.h"
 #include "formats/model_files.h"
 #include "formats/safetensors.h"
 
@@ -218,6 +222,57 @@ TEST_CASE("stop ids: eos, eot and eom") {
   CHECK(config.at("bos_token_id").as_int() == 1);
   CHECK(config.find("pad_token_id") == nullptr);
   CHECK(gguf_config(*parse(builder)).at("eos_token_id").as_int() == 2);
+}
+
+TEST_CASE("sampling defaults") {
+  GgufBuilder builder = small_model();
+  builder.real("general.sampling.temp", 0.6f).real("general.sampling.top_p", 0.95f);
+  builder.real("general.sampling.min_p", 0.05f).real("general.sampling.penalty_repeat", 1.1f);
+  builder.key("general.sampling.top_k", 5, raw<std::int32_t>(20));
+  CHECK(gguf_generation_config(*parse(builder)) ==
+        Json::parse(R"({"do_sample": true, "temperature": 0.6, "top_k": 20, "top_p": 0.95,
+                        "min_p": 0.05, "repetition_penalty": 1.1})",
+                    "expected"));
+  GgufBuilder greedy = small_model();
+  greedy.real("general.sampling.temp", 0).key("general.sampling.top_k", 5, raw<std::int32_t>(-1));
+  CHECK(gguf_generation_config(*parse(greedy)) ==
+        Json::parse(R"({"do_sample": false, "top_k": 0})", "expected"));
+  GgufBuilder broken = small_model();
+  broken.real("general.sampling.top_p", std::numeric_limits<float>::quiet_NaN());
+  const auto fault = fault_of([&] { gguf_generation_config(*parse(broken)); });
+  REQUIRE(fault.has_value());
+  CHECK(fault->message.find("general.sampling.top_p") != std::string::npos);
+}
+
+TEST_CASE("sampling defaults as metadata") {
+  const auto fields_of = [](const char* config) {
+    std::string out;
+    for (const GgufField& field : gguf_sampling_fields(Json::parse(config, "config"))) {
+      const auto* number = std::get_if<float>(&field.value);
+      out += field.key.substr(std::string("general.sampling.").size()) + "=" +
+             Json(number != nullptr ? static_cast<double>(*number)
+                                    : std::get<std::int32_t>(field.value))
+                 .dump() +
+             " ";
+    }
+    return out;
+  };
+  CHECK(fields_of("null") == "");
+  CHECK(fields_of("{\"eos_token_id\": 2}") == "");
+  CHECK(fields_of("{\"do_sample\": false}") == "temp=0.0 ");
+  CHECK(fields_of("{\"temperature\": 0.5}") == "temp=0.0 ");  // greedy unless do_sample says more
+  CHECK(fields_of(R"({"do_sample": true, "temperature": 0.5, "top_k": 7, "top_p": 0.25,
+                      "min_p": 0, "repetition_penalty": 2})") ==
+        "temp=0.5 top_k=7.0 top_p=0.25 min_p=0.0 penalty_repeat=2.0 ");
+  CHECK(fields_of("{\"do_sample\": true, \"top_k\": null}") == "temp=1.0 ");
+  for (const char* bad : {R"({"top_p": "x"})", R"({"top_k": -1})", R"({"top_k": 4294967296})",
+                          R"({"min_p": 1e300})", R"({"min_p": -1})", R"({"do_sample": 1})"}) {
+    const auto fault = fault_of([&] { fields_of(bad); });
+    REQUIRE_MESSAGE(fault.has_value(), bad);
+    CHECK(fault->message.find("generation_config: ") != std::string::npos);
+  }
+  CHECK(lost_generation_fields(Json::parse(R"({"max_new_tokens": 5, "top_k": 1})", "c")) ==
+        std::vector<std::string>{"max_new_tokens"});
 }
 
 TEST_CASE("bad metadata is refused by its key") {
