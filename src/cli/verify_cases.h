@@ -5,8 +5,10 @@
 //     "cases": [{"name", "ids": [...], "tolerance": 1e-4,
 //                one of "values": [[...]] with "rows" and "columns",
 //                       "means": [...] with "rows", over each row's outputs,
-//                       "tokens": [...] or "one_of": [[...], ...], greedy after the ids}]}]
+//                       "tokens": [...] or "one_of": [[...], ...], greedy after the ids,
+//                                 with "skip": n left unchecked before them}]}]
 //
+// "repeat": {"ids": [...], "times": n} makes a long input: they follow the ids so often.
 // A value passes when |found - expected| <= tolerance + tolerance * |expected|.
 #pragma once
 
@@ -28,6 +30,7 @@ struct VerifyCase {
   std::vector<std::int64_t> columns;              // empty: the mean over all
   std::vector<double> expected;                   // [rows, columns], or [rows]
   std::vector<std::vector<std::int32_t>> tokens;  // greedy continuations that are right
+  std::size_t skip = 0;                           // tokens made before those
 };
 
 struct VerifySet {

@@ -55,8 +55,7 @@ int run_verify(CommandContext& context, const VerifyFlags& flags) {
   const ModelFiles files = open_model_files(chosen_model(globals), open);
   const std::vector<VerifySet> sets = sets_for(files, flags);
   ProgressBar bar("Loading", context.terminal());
-  LoadOptions load;
-  load.threads = static_cast<int>(globals.threads);
+  LoadOptions load = load_options(globals);
   load.on_progress = [&](double fraction) { bar.update(fraction); };
   const auto model = Model::load(files, load);
   bar.erase();

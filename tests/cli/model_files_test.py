@@ -7,6 +7,7 @@ Usage: as cli_test.py, whose helpers it uses.
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import struct
@@ -190,7 +191,24 @@ def verify_compares_with_reference_values():
         check(done.out.endswith("2 passed, 1 failed\n"), done)
         records = json.loads(linnet("verify", model, "--reference", path, "--json").out)
         check([record["passed"] for record in records] == [False, True, True], records)
-        for broken, words in (("{}", "array"), ('[{"model": "x"}]', "cases"),
+        # A long input written short, and tokens that are looked at after others.
+        ids = reference_of("single")[0]["cases"][0]["ids"]
+        long = {"name": "long", "ids": ids[:1], "repeat": {"ids": ids[1:], "times": 2}}
+        pathlib.Path(path).write_text(json.dumps([{"model": "x", "cases": [long | {
+            "tokens": [ids[0]] * 3}]}]))
+        done = linnet("verify", model, "--reference", path)
+        made = [int(id) for id in re.search(r"greedy tokens ([\d ]+), exp", done.out)[1].split()]
+        check(len(made) == 3 and len(set(made)) > 1, made)
+        for skip in range(3):
+            cases = [long | {"skip": skip, "tokens": made[skip:]},
+                     {"name": "wrong", "ids": ids[:1] + 2 * ids[1:], "skip": skip,
+                      "tokens": [made[skip] + 1]}]
+            pathlib.Path(path).write_text(json.dumps([{"model": "x", "cases": cases}]))
+            done = linnet("verify", model, "--reference", path)
+            check(done.out.endswith("1 passed, 1 failed\n"), (skip, done))
+        for broken, words in (("{}", "array"),
+                              ('[{"model":"x","cases":[{"name":"n","ids":[1],"repeat":{"ids":[1],'
+                               '"times":70000},"rows":[0],"means":[1]}]}]', "times"), ('[{"model": "x"}]', "cases"),
                               ('[{"model":"x","cases":[{"name":"n","ids":[99999],"rows":[0],'
                                '"means":[1]}]}]', "99999"),
                               ('[{"model":"x","cases":[{"name":"n","ids":[1],"rows":[3],'
