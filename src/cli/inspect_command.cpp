@@ -21,7 +21,7 @@ int run_inspect(CommandContext& context, const InspectOptions& options) {
   if (!options.model.empty()) globals.model = options.model;
   const ModelSummary summary = summarize_model(chosen_model(globals), open_options(globals));
   const MemoryEstimate memory = estimate_memory(
-      summary, options.context > 0 ? options.context : summary.config.max_positions);
+      summary, options.context > 0 ? options.context : summary.config.context(), globals.lane);
   if (options.json) {
     context.out.line(inspection_record(summary, options.parts, memory).dump({.indent = 2}));
   } else {

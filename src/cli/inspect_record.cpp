@@ -83,7 +83,9 @@ Json memory_json(const ModelSummary& s, const MemoryEstimate& memory) {
   Json json = Json::object();
   json.set("context", memory.context);
   json.set("weights_bytes", memory.weights);
-  json.set("decoded_bytes", memory.decoded);
+  json.set("lane", memory.held.lane);
+  json.set("held_as", memory.held.format);
+  json.set("held_bytes", memory.held.weights);
   json.set("cache_bytes", memory.cache);
   json.set("total_bytes", memory.total());
   Json types = Json::object();

@@ -101,11 +101,13 @@ std::vector<Line> memory_lines(const ModelSummary& s, const MemoryEstimate& memo
                           byte_text(bytes_as(s, dtype)));
   }
   return {
-      {"weights", fmt::format("{}{}", byte_text(memory.weights),
-                              memory.decoded > 0 ? fmt::format(", decoded to f32 when loaded: {}",
-                                                               byte_text(memory.decoded))
-                                                 : "")},
-      {"cache", fmt::format("{} of keys and values, in f32", byte_text(memory.cache))},
+      {"weights",
+       fmt::format("{}{}", byte_text(memory.weights),
+                   memory.held.weights > 0
+                       ? fmt::format(", held as {} by the {} lane: {}", memory.held.format,
+                                     memory.held.lane, byte_text(memory.held.weights))
+                       : "")},
+      {"cache", fmt::format("{} of keys and values", byte_text(memory.cache))},
       {"total", byte_text(memory.total())},
       {"other types", others},
       {"one more token", fmt::format("{} operations; reads {} of weights and {} of cache",

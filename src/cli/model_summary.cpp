@@ -13,14 +13,12 @@
 namespace linnet {
 namespace {
 
-// Loading decodes what is not f32, unless that would be more than its limit.
-std::uint64_t decoded_bytes(const ModelSummary& summary) {
-  if (summary.files.weights == nullptr) return 0;
-  std::uint64_t bytes = 0;
-  for (const TensorInfo& info : summary.files.weights->tensors()) {
-    if (info.dtype != DType::f32) bytes += tensor_bytes(DType::f32, info.shape, info.name);
-  }
-  return bytes <= LoadOptions{}.decode_limit ? bytes : 0;
+bool all_bf16(const ModelSummary& summary) {
+  if (summary.files.weights == nullptr) return summary.dtype == DType::bf16;
+  const auto& tensors = summary.files.weights->tensors();
+  return std::all_of(tensors.begin(), tensors.end(), [](const TensorInfo& info) {
+    return info.shape.size() < 2 || info.dtype == DType::bf16;
+  });
 }
 
 DType dtype_of_config(const Json& config) {
@@ -71,17 +69,18 @@ ModelSummary summarize_model(const std::filesystem::path& path, const OpenOption
   return summary;
 }
 
-MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context) {
-  const std::int64_t most = summary.config.max_positions;
+MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context,
+                               const LaneChoice& lane) {
+  const std::int64_t most = summary.config.context();
   if (context < 1 || context > most) {
     fail(ErrorCode::invalid_argument,
          fmt::format("--context: the model has {} positions, {} were asked for", most, context));
   }
-  const KvCache cache(summary.program.layers, summary.program.kv_width);
-  const std::int64_t blocks = (context - 1) / KvCache::kBlockPositions + 1;
-  return {context, summary.tensor_bytes, decoded_bytes(summary),
-          checked_mul(static_cast<std::uint64_t>(blocks),
-                      static_cast<std::uint64_t>(cache.bytes_per_block()), "cache size")};
+  LaneMemory held = lane_memory(lane, summary.program, all_bf16(summary));
+  const auto blocks = static_cast<std::uint64_t>((context - 1) / KvCache::kBlockPositions + 1);
+  const std::uint64_t cache =
+      checked_mul(blocks, static_cast<std::uint64_t>(held.cache_block), "cache size");
+  return {context, summary.tensor_bytes, std::move(held), cache};
 }
 
 std::uint64_t bytes_as(const ModelSummary& summary, DType dtype) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "engine/lanes.h"
 #include "formats/model_files.h"
 #include "model/config.h"
 #include "program/program.h"
@@ -16,9 +17,10 @@ namespace linnet {
 struct MemoryEstimate {
   std::int64_t context = 0;
   std::uint64_t weights = 0;  // bytes of the tensors, as the files have them
-  std::uint64_t decoded = 0;  // bytes of their f32 copies, where loading makes them
+  LaneMemory held;            // by the lane: the copies of the tensors that loading makes
   std::uint64_t cache = 0;    // keys and values of one sequence of `context` positions
-  std::uint64_t total() const { return (decoded > 0 ? decoded : weights) + cache; }
+  // The files are mapped: once copied, the system may forget them.
+  std::uint64_t total() const { return (held.weights > 0 ? held.weights : weights) + cache; }
 };
 
 struct ModelSummary {
@@ -38,7 +40,8 @@ struct ModelSummary {
 ModelSummary summarize_model(const std::filesystem::path& path, const OpenOptions& options);
 
 // For `context` positions. Error{invalid_argument} for more than the model has.
-MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context);
+MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context,
+                               const LaneChoice& lane);
 
 // Bytes of all weights in another type: matrices as it, vectors and odd rows as f32.
 std::uint64_t bytes_as(const ModelSummary& summary, DType dtype);

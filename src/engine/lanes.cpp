@@ -36,17 +36,34 @@ PackedFormat head_format(PackedFormat weights) {
   return weights == PackedFormat::n4 ? PackedFormat::i8 : weights;
 }
 
-// The fastest format that keeps the weights as they are, where memory allows it.
-PackedFormat automatic_format(const std::vector<Tensor>& weights) {
-  constexpr std::uint64_t kMostF32 = std::uint64_t{4} << 30;
-  std::uint64_t f32_bytes = 0;
-  bool all_bf16 = true;
-  for (const Tensor& tensor : weights) {
-    f32_bytes += static_cast<std::uint64_t>(tensor.elements()) * sizeof(float);
-    all_bf16 = all_bf16 && (tensor.rank() < 2 || tensor.dtype() == DType::bf16);
+std::uint64_t f32_bytes(const Program& program) {
+  std::uint64_t bytes = 0;
+  for (const WeightSlot& slot : program.weights) {
+    bytes += tensor_bytes(DType::f32, slot.shape, slot.name);
   }
-  if (all_bf16) return PackedFormat::bf16;
-  return f32_bytes <= kMostF32 ? PackedFormat::f32 : PackedFormat::i8;
+  return bytes;
+}
+
+// "auto": the fastest format that keeps the weights as they are, where memory allows it.
+NativeOptions native_options(const LaneChoice& choice, const Program& program, bool bf16) {
+  constexpr std::uint64_t kMostF32 = std::uint64_t{4} << 30;
+  NativeOptions options;
+  if (choice.weights != "auto") {
+    options.weights = format_named(choice.weights);
+  } else if (bf16) {
+    options.weights = PackedFormat::bf16;
+  } else {
+    options.weights = f32_bytes(program) <= kMostF32 ? PackedFormat::f32 : PackedFormat::i8;
+  }
+  options.head = head_format(options.weights);
+  options.cache = choice.cache == "i8" ? CacheFormat::i8 : CacheFormat::f32;
+  return options;
+}
+
+bool all_bf16(const std::vector<Tensor>& weights) {
+  return std::all_of(weights.begin(), weights.end(), [](const Tensor& tensor) {
+    return tensor.rank() < 2 || tensor.dtype() == DType::bf16;
+  });
 }
 
 std::unique_ptr<Lane> make_native(const LaneChoice& choice, std::shared_ptr<const Program> program,
@@ -63,11 +80,7 @@ std::unique_ptr<Lane> make_native(const LaneChoice& choice, std::shared_ptr<cons
       return std::make_unique<ReferenceLane>(std::move(program), weights, std::move(pool));
     }
   }
-  NativeOptions options;
-  options.weights =
-      choice.weights == "auto" ? automatic_format(weights) : format_named(choice.weights);
-  options.head = head_format(options.weights);
-  options.cache = choice.cache == "i8" ? CacheFormat::i8 : CacheFormat::f32;
+  const NativeOptions options = native_options(choice, *program, all_bf16(weights));
   return std::make_unique<NativeLane>(std::move(program), weights, std::move(pool), options);
 }
 
@@ -82,6 +95,19 @@ std::vector<std::string> weight_names() {
 }
 
 std::vector<std::string> cache_names() { return {"f32", "i8"}; }
+
+LaneMemory lane_memory(const LaneChoice& choice, const Program& program, bool bf16) {
+  const LoweringResult lowered = lower(program);
+  if (choice.lane == "reference" || !lowered.reason.empty()) {
+    const std::uint64_t bytes = f32_bytes(program);
+    return {"reference", "f32", bytes <= LoadOptions{}.decode_limit ? bytes : 0,
+            KvCache(program.layers, program.kv_width).bytes_per_block()};
+  }
+  const NativeOptions options = native_options(choice, program, bf16);
+  const NativeMemory memory = native_memory(lowered.program, program, options);
+  return {"native", std::string(packed_format_name(options.weights)), memory.weights,
+          memory.cache_block};
+}
 
 void choose_lane(const LaneChoice& choice, LoadOptions& options) {
   require_known("lane", choice.lane, lane_names());

@@ -1,6 +1,7 @@
 // Which lane runs a model, and in what numbers: the choice behind --lane, --weights and --cache.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,16 @@ struct LaneChoice {
 std::vector<std::string> lane_names();
 std::vector<std::string> weight_names();
 std::vector<std::string> cache_names();
+
+// What the lane of the choice holds in memory, before anything is loaded. `bf16`: all matrices of
+// the files are of that type.
+struct LaneMemory {
+  std::string lane;              // "native" or "reference"
+  std::string format;            // of the copies of the weights
+  std::uint64_t weights = 0;     // bytes of those copies; 0 for none
+  std::int64_t cache_block = 0;  // bytes of a block of a sequence's cache
+};
+LaneMemory lane_memory(const LaneChoice& choice, const Program& program, bool bf16);
 
 // Sets LoadOptions::make_lane. Error{invalid_argument} for a name that is none of those above. The
 // maker then throws Error{unsupported} when "native" was asked for and the program cannot be

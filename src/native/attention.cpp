@@ -6,6 +6,8 @@
 namespace linnet {
 namespace {
 
+static_assert(kBlockPositions == KvCache::kBlockPositions);
+
 // One segment of one row's context for one key/value head.
 struct Item {
   std::int64_t row;

@@ -157,6 +157,7 @@ class Lowering {
     const std::int32_t residual = group.size() == 1 ? residual_of(first) : kNone;
     matrix.is_gate = gated != kNone;
     matrix.is_table = group.size() == 1 && first.weights[0] == out_.table;
+    matrix.is_head = matrix.is_table || first.output == program_.output;
 
     Place output;
     Epilogue epilogue = Epilogue::store;

@@ -48,6 +48,7 @@ struct MatrixPlan {
   std::int64_t inputs = 0;
   bool is_gate = false;   // two weights: 16 rows of the first, 16 of the second, and so on
   bool is_table = false;  // also the table of the embedding
+  bool is_head = false;   // gives the program's output; as sensitive to rounding as the embedding
 };
 
 struct NativeStep {

@@ -11,12 +11,17 @@ namespace {
 
 constexpr std::int64_t kHalfStrip = kStripOutputs / 2;
 
+std::int64_t joined_rows(const MatrixPlan& plan, const Program& program) {
+  std::int64_t rows = 0;
+  for (const WeightId id : plan.weights) {
+    rows += program.weights[static_cast<std::size_t>(id)].shape[0];
+  }
+  return rows;
+}
+
 // The rows of all weights of a plan, one weight after the other; of a gate in turns of sixteen.
 std::vector<std::int64_t> strip_order(const MatrixPlan& plan, const Program& program) {
-  std::int64_t total = 0;
-  for (const WeightId id : plan.weights) {
-    total += program.weights[static_cast<std::size_t>(id)].shape[0];
-  }
+  const std::int64_t total = joined_rows(plan, program);
   std::vector<std::int64_t> order;
   if (!plan.is_gate) {
     for (std::int64_t row = 0; row < total; ++row) order.push_back(row);
@@ -67,7 +72,25 @@ std::vector<float> joined_bias(const MatrixPlan& plan, const Program& program,
   return has_bias ? joined : std::vector<float>();
 }
 
+PackedFormat format_of(const MatrixPlan& plan, const NativeOptions& options) {
+  return plan.is_head ? options.head : options.weights;
+}
+
 }  // namespace
+
+NativeMemory native_memory(const LoweredProgram& lowered, const Program& program,
+                           const NativeOptions& options) {
+  NativeMemory memory;
+  for (const MatrixPlan& plan : lowered.matrices) {
+    const auto rows = static_cast<std::int64_t>(strip_order(plan, program).size());
+    memory.weights += packed_shape(format_of(plan, options), rows, plan.inputs).bytes();
+  }
+  for (const NativeStep& step : lowered.steps) {
+    if (step.op != NativeOp::attention) continue;
+    memory.cache_block += step.kv_heads * HeadBlock(options.cache, step.head_dim).bytes();
+  }
+  return memory;
+}
 
 NativeLane::NativeLane(std::shared_ptr<const Program> program, const std::vector<Tensor>& weights,
                        std::shared_ptr<ThreadPool> pool, const NativeOptions& options)
@@ -82,15 +105,14 @@ NativeLane::NativeLane(std::shared_ptr<const Program> program, const std::vector
     fail(ErrorCode::unsupported, "the native lane cannot run this model: " + result.reason);
   }
   lowered_ = std::move(result.program);
+  block_bytes_ = native_memory(lowered_, *program_, options).cache_block;
   for (const NativeStep& step : lowered_.steps) {
     if (!step.norm) continue;
     const auto id = static_cast<std::size_t>(step.norm->weight);
     vectors_[id] = weights[id].to_floats();
   }
   for (const MatrixPlan& plan : lowered_.matrices) {
-    // What gives the program's output is the head; it is as sensitive as the embedding.
-    const bool is_head = &plan == &lowered_.matrices.back() || plan.is_table;
-    matrices_.push_back(pack(plan, is_head ? options.head : options.weights, weights));
+    matrices_.push_back(pack(plan, format_of(plan, options), weights));
   }
   if (lowered_.table != kNone && lowered_.table_matrix == kNone) {
     table_ = weights[static_cast<std::size_t>(lowered_.table)];
@@ -114,19 +136,9 @@ NativeLane::Matrix NativeLane::pack(const MatrixPlan& plan, PackedFormat format,
       if (order[i] >= 0) matrix.bias[i] = bias[static_cast<std::size_t>(order[i])];
     }
   }
-  std::int64_t total = 0;
-  for (const std::int64_t row : order) total += row >= 0;
+  const std::int64_t total = joined_rows(plan, *program_);
   matrix.outputs = plan.is_gate ? total / 2 : total;
   return matrix;
-}
-
-KvCache NativeLane::make_cache() const {
-  std::int64_t bytes = 0;
-  for (const NativeStep& step : lowered_.steps) {
-    if (step.op != NativeOp::attention) continue;
-    bytes += step.kv_heads * HeadBlock(cache_format_, step.head_dim).bytes();
-  }
-  return KvCache::of_blocks(bytes);
 }
 
 void NativeLane::read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,

@@ -2,6 +2,7 @@
 // caches comes from a stock of workspaces.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -18,10 +19,18 @@ namespace linnet {
 
 struct NativeOptions {
   PackedFormat weights = PackedFormat::f32;  // of all matrices but the head and the embedding
-  PackedFormat head = PackedFormat::f32;
+  PackedFormat head = PackedFormat::f32;     // those two: a task head as well
   CacheFormat cache = CacheFormat::f32;
   const Kernels* kernels = nullptr;  // null: choose_kernels()
 };
+
+// What a lane of this program holds, known before its weights are read.
+struct NativeMemory {
+  std::uint64_t weights = 0;     // bytes of the packed matrices
+  std::int64_t cache_block = 0;  // bytes of a block of a sequence's cache
+};
+NativeMemory native_memory(const LoweredProgram& lowered, const Program& program,
+                           const NativeOptions& options);
 
 struct Workspace;
 
@@ -35,7 +44,7 @@ class NativeLane : public Lane {
   ~NativeLane() override;
 
   std::string_view name() const override { return "native"; }
-  KvCache make_cache() const override;
+  KvCache make_cache() const override { return KvCache::of_blocks(block_bytes_); }
   // Error{unsupported} for a head mask and for callbacks on values: the reference lane has those.
   std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const override;
   void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
@@ -66,6 +75,7 @@ class NativeLane : public Lane {
   std::shared_ptr<ThreadPool> pool_;
   const Kernels* kernels_;
   CacheFormat cache_format_;
+  std::int64_t block_bytes_;
   LoweredProgram lowered_;
   std::vector<Matrix> matrices_;
   std::vector<std::vector<float>> vectors_;  // norm weights, by WeightId

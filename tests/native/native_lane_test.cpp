@@ -204,3 +204,41 @@ TEST_CASE("a program is lowered to few steps, and printed") {
   CHECK(text.find("gated") != std::string::npos);
   CHECK(text.find("rotated") != std::string::npos);
 }
+
+TEST_CASE("only what gives the output, or is the embedding, has the head's format") {
+  const RandomProgram random;
+  Program program = *random.program();
+  NativeOptions options;
+  options.weights = PackedFormat::n4;
+  options.head = PackedFormat::i8;
+  const auto formats = [&](const Program& of) {
+    const NativeLane lane(std::make_shared<const Program>(of), random.weights(),
+                          std::make_shared<ThreadPool>(1), options);
+    std::vector<PackedFormat> found;
+    for (const auto& matrix : lane.matrices()) found.push_back(matrix.packed.shape().format);
+    return found;
+  };
+  std::vector<PackedFormat> expected(8, PackedFormat::n4);
+  expected.push_back(PackedFormat::i8);
+  CHECK(formats(program) == expected);
+  // The bare decoder: the last matrix of the last layer is no head.
+  program.steps.pop_back();
+  program.output = program.steps.back().output;
+  expected.pop_back();
+  CHECK(formats(program) == expected);
+}
+
+TEST_CASE("the memory that was foretold is the memory that is held") {
+  const RandomProgram random;
+  for (const PackedFormat format : kFormats) {
+    const auto lane = native(format);
+    NativeOptions options;
+    options.weights = options.head = format;
+    options.cache = lane->cache_format();
+    const NativeMemory memory = native_memory(lane->lowered(), lane->program(), options);
+    std::uint64_t held = 0;
+    for (const auto& matrix : lane->matrices()) held += matrix.packed.shape().bytes();
+    CHECK(memory.weights == held);
+    CHECK(memory.cache_block == lane->make_cache().bytes_per_block());
+  }
+}
