@@ -122,44 +122,46 @@ struct ByteTile {
   }
 };
 
-// Walks a strip of codes: the scales of a group, then its vectors from `at` on.
-struct CodeReader {
-  const std::byte* at;
-  const std::byte* scales = nullptr;
-
-  [[gnu::always_inline]] inline const std::byte* next_group(std::int64_t group) {
+// Calls use(low, high, next_low, next_high) for every eight inputs of a strip of codes: the weights
+// of the first and the last sixteen outputs, four inputs each, then of the other four inputs.
+template <class L, class Use>
+[[gnu::always_inline]] inline void walk_codes(const std::byte* at, std::int64_t inputs, Use use) {
+  const std::byte* scales = at;
+  for (std::int64_t group = 0; group < inputs / kN4Group; ++group) {
     if (group % 4 == 0) {
       scales = at;
       at += 4 * kStripOutputs;
     }
-    return scales + group % 4 * kStripOutputs;
+    const std::byte* own = scales + group % 4 * kStripOutputs;
+    const auto low_scales = L::load_scales(own), high_scales = L::load_scales(own + 16);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      __builtin_prefetch(at + kPrefetchBytes);
+      __builtin_prefetch(at + kPrefetchBytes + 64);
+      typename L::W low[2], high[2];
+      L::widen(at, low_scales, low[0], low[1]);
+      L::widen(at + 64, high_scales, high[0], high[1]);
+      use(low[0], high[0], low[1], high[1]);
+      at += 128;
+    }
   }
-};
+}
 
 struct CodeTile {
   static constexpr std::int64_t kInputsPerUnit = 4;
   template <class L, int M>
   static void run(const LinearTask& task, std::int64_t strip, const TileSource& source) {
+    using W = typename L::W;
     IntegerSums<L, M> sums;
     sums.begin(task, source.row);
     const std::byte* x = source.x;
-    CodeReader reader{source.strip};
-    for (std::int64_t group = 0; group < task.inputs / kN4Group; ++group) {
-      const std::byte* scales = reader.next_group(group);
-      const auto low_scales = L::load_scales(scales), high_scales = L::load_scales(scales + 16);
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) {
-        __builtin_prefetch(reader.at + kPrefetchBytes);
-        __builtin_prefetch(reader.at + kPrefetchBytes + 64);
-        typename L::W low[2], high[2];
-        L::widen(reader.at, low_scales, low[0], low[1]);
-        L::widen(reader.at + 64, high_scales, high[0], high[1]);
-        sums.add(x, low[0], high[0]);
-        sums.add(x + 4 * M, low[1], high[1]);
-        reader.at += 128;
-        x += 8 * M;
-      }
-    }
+    walk_codes<L>(
+        source.strip,
+        task.inputs, [&](W low, W high, W next_low, W next_high) __attribute__((always_inline)) {
+          sums.add(x, low, high);
+          sums.add(x + 4 * M, next_low, next_high);
+          x += 8 * M;
+        });
     sums.end(task, strip, source);
   }
 };
@@ -251,24 +253,14 @@ void linear_i8(const LinearTask& task) {
 // The codes of a strip as bytes, in the order of linear_i8.
 template <class L>
 inline void widen_strip(const std::byte* weights, std::int64_t inputs, std::byte* to) {
-  CodeReader reader{weights};
-  for (std::int64_t group = 0; group < inputs / kN4Group; ++group) {
-    const std::byte* scales = reader.next_group(group);
-    const auto low_scales = L::load_scales(scales), high_scales = L::load_scales(scales + 16);
-    for (int i = 0; i < 4; ++i) {
-      __builtin_prefetch(reader.at + kPrefetchBytes);
-      __builtin_prefetch(reader.at + kPrefetchBytes + 64);
-      typename L::W low[2], high[2];
-      L::widen(reader.at, low_scales, low[0], low[1]);
-      L::widen(reader.at + 64, high_scales, high[0], high[1]);
-      L::store_weights(to, low[0]);
-      L::store_weights(to + 64, high[0]);
-      L::store_weights(to + 128, low[1]);
-      L::store_weights(to + 192, high[1]);
-      reader.at += 128;
-      to += 256;
-    }
-  }
+  using W = typename L::W;
+  walk_codes<L>(weights, inputs, [&](W low, W high, W next_low, W next_high) {
+    L::store_weights(to, low);
+    L::store_weights(to + 64, high);
+    L::store_weights(to + 128, next_low);
+    L::store_weights(to + 192, next_high);
+    to += 256;
+  });
 }
 
 // Few rows widen the codes in registers, once per strip; many rows share one widened strip.

@@ -9,29 +9,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "formats/tensor_info.h"
 #include "model/find_weights.h"
 #include "model/finite.h"
 #include "tensor/functions.h"
 
 namespace linnet {
 namespace {
-
-bool decodes_to_float(DType dtype) {
-  switch (dtype) {
-    case DType::i8:
-    case DType::u8:
-    case DType::i16:
-    case DType::u16:
-    case DType::i32:
-    case DType::u32:
-    case DType::i64:
-    case DType::u64:
-    case DType::boolean:
-      return false;
-    default:
-      return true;
-  }
-}
 
 bool usable_in_place(const Tensor& tensor) {
   return tensor.dtype() == DType::f32 &&
@@ -100,7 +84,7 @@ LoadedWeights load_weights(const ModelFiles& files, const ModelConfig& config,
   std::uint64_t decoded_bytes = 0, all_bytes = 0, done_bytes = 0;
   for (std::size_t i = 0; i < loaded.tensors.size(); ++i) {
     const Tensor& tensor = loaded.tensors[i];
-    if (!decodes_to_float(tensor.dtype())) {
+    if (!is_floating(tensor.dtype())) {
       const std::string name = finder.file_name(program.weights[i]);
       fail(ErrorCode::unsupported,
            fmt::format("{}: integers are no weights; f32, bf16, f16 or a GGUF block type is needed",

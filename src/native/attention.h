@@ -7,7 +7,7 @@
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
 #include "native/lowered.h"
-#include "native/sequence_rows.h"
+#include "program/placed_rows.h"
 
 namespace linnet {
 

@@ -179,7 +179,6 @@ std::vector<float> NativeLane::run(const Batch& batch, const RunOptions& options
   }
   if (!workspace) workspace = std::make_unique<Workspace>();
   std::vector<float> output = replay(*this, batch, options, *workspace);
-  for (const SequenceRows& sequence : batch.sequences) sequence.cache->commit(sequence.rows);
   const std::lock_guard lock(stock_mutex_);
   stock_.push_back(std::move(workspace));
   return output;

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "kernels/tile_rows.h"
 #include "native/attention.h"
-#include "native/sequence_rows.h"
+#include "program/placed_rows.h"
 
 namespace linnet {
 namespace {
@@ -53,7 +53,6 @@ class Replay {
       }
       execute(step);
     }
-    rows_.keep_rope_lengths();
     const Place& output = lane_.lowered().output;
     std::vector<float> out;
     out.reserve(static_cast<std::size_t>(rows_of(output) * output.width));
@@ -61,6 +60,7 @@ class Replay {
       const float* from = at(output, row);
       out.insert(out.end(), from, from + output.width);
     }
+    rows_.commit();
     return out;
   }
 

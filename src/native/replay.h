@@ -19,7 +19,7 @@ struct Workspace {
   Buffer partials;  // of attention
 };
 
-// The selected rows of the program's output. Leaves it to the caller to commit the caches.
+// The selected rows of the program's output; the rows then count in their caches.
 std::vector<float> replay(const NativeLane& lane, const Batch& batch, const RunOptions& options,
                           Workspace& workspace);
 

@@ -48,12 +48,10 @@ std::vector<float> ReferenceLane::run(const Batch& batch, const RunOptions& opti
       if (last_use_[static_cast<std::size_t>(id)] == static_cast<std::int32_t>(i)) run.release(id);
     }
   }
-  for (std::size_t i = 0; i < batch.sequences.size(); ++i) {
-    batch.sequences[i].cache->keep_first_call(run.rope_lengths()[i]);
-    batch.sequences[i].cache->commit(batch.sequences[i].rows);
-  }
-  const std::span<const float> output = run.value(program_->output);
-  return {output.begin(), output.end()};
+  const std::span<const float> values = run.value(program_->output);
+  std::vector<float> output(values.begin(), values.end());
+  run.commit();
+  return output;
 }
 
 void ReferenceLane::read_cache(KvCache& cache, std::int64_t layer, std::int64_t position,

@@ -68,23 +68,8 @@ ReferenceRun::ReferenceRun(const Program& program, const std::vector<Tensor>& we
       pool_(pool),
       batch_(batch),
       options_(options),
-      values_(program.values.size()) {
-  places_.reserve(static_cast<std::size_t>(batch.rows()));
-  for (const SequenceRows& sequence : batch.sequences) {
-    std::int64_t length = sequence.cache->rope_length();
-    if (length == 0 && sequence.rows > 0) {
-      const auto first = batch.positions.begin() + static_cast<std::ptrdiff_t>(places_.size());
-      length = *std::max_element(first, first + sequence.rows) + std::int64_t{1};
-    }
-    rope_lengths_.push_back(length);
-    for (std::int64_t i = 0; i < sequence.rows; ++i) {
-      const std::int64_t index = sequence.cache->length() + i;
-      sequence.cache->column(index) =
-          batch.columns.empty() ? static_cast<std::int32_t>(index) : batch.columns[places_.size()];
-      places_.push_back({sequence.cache, index, rope_lengths_.size() - 1});
-    }
-  }
-}
+      rows_(program, batch),
+      values_(program.values.size()) {}
 
 void ReferenceRun::execute(const Step& step) {
   allocate(step.output);
@@ -193,23 +178,14 @@ void ReferenceRun::linear(const Step& step) {
 }
 
 void ReferenceRun::rope(const Step& step) {
-  const RopeTable& table = program_.ropes[static_cast<std::size_t>(step.rope)];
-  std::vector<RopeTable> by_sequence;
-  for (const std::int64_t length : rope_lengths_) {
-    if (table.limit > 0) by_sequence.push_back(rope_table_for(table, length));
-  }
   const float* x = value(step.inputs[0]).data();
   float* out = value(step.output).data();
-  const std::int64_t half = step.head_dim / 2;
   pool_.parallel_for(batch_.rows(), 16, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> cosine(static_cast<std::size_t>(half)), sine(static_cast<std::size_t>(half));
     for (std::int64_t row = begin; row < end; ++row) {
-      const auto index = static_cast<std::size_t>(row);
-      rotation(by_sequence.empty() ? table : by_sequence[places_[index].sequence],
-               batch_.positions[index], cosine.data(), sine.data());
       for (std::int64_t head = 0; head < step.heads; ++head) {
         const std::int64_t offset = (row * step.heads + head) * step.head_dim;
-        rotate_head(x + offset, cosine.data(), sine.data(), half, out + offset);
+        rotate_head(x + offset, rows_.cosine(step.rope, row), rows_.sine(step.rope, row),
+                    step.head_dim / 2, out + offset);
       }
     }
   });
@@ -231,24 +207,17 @@ void ReferenceRun::append_to_cache(const Step& step) {
   const std::int64_t kv_width = program_.kv_width;
   const auto bytes = static_cast<std::size_t>(kv_width) * sizeof(float);
   for (std::int64_t row = 0; row < batch_.rows(); ++row) {
-    const RowPlace& place = places_[static_cast<std::size_t>(row)];
+    const PlacedRows::Row& place = rows_.row(row);
     std::memcpy(place.cache->key(step.layer, place.index), key + row * kv_width, bytes);
     std::memcpy(place.cache->value(step.layer, place.index), val + row * kv_width, bytes);
   }
 }
 
-std::int64_t ReferenceRun::first_in_window(const RowPlace& place, std::int64_t window) {
-  std::int64_t first = place.index;
-  const std::int64_t oldest = place.cache->column(place.index) - window + 1;
-  while (first > 0 && place.cache->column(first - 1) >= oldest) --first;
-  return first;
-}
-
 void ReferenceRun::attend(const Step& step, std::int64_t row, std::int64_t kv_head,
                           std::vector<float>& scores) {
-  const RowPlace& place = places_[static_cast<std::size_t>(row)];
+  const PlacedRows::Row& place = rows_.row(row);
   const std::int64_t context = place.index + 1;
-  const std::int64_t first = step.window > 0 ? first_in_window(place, step.window) : 0;
+  const std::int64_t first = rows_.first_position(row, step.window);
   const std::int64_t group = step.heads / step.kv_heads, dim = step.head_dim;
   for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
     const float* query = value(step.inputs[0]).data() + (row * step.heads + head) * dim;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/memory_account.h"
+#include "program/placed_rows.h"
 #include "program/reference_lane.h"
 
 namespace linnet {
@@ -17,19 +18,12 @@ class ReferenceRun {
   void execute(const Step& step);
   // [rows, width] of a value that was computed and not released.
   std::span<float> value(ValueId id);
-  // The length that rotations take each sequence to have, in the order of the batch.
-  std::span<const std::int64_t> rope_lengths() const { return rope_lengths_; }
+  // The rows now count in their caches; nothing may fail afterwards.
+  void commit() { rows_.commit(); }
   // The value's memory may be used for others.
   void release(ValueId id);
 
  private:
-  // Where a row's sequence is: its cache, and its place there.
-  struct RowPlace {
-    KvCache* cache = nullptr;
-    std::int64_t index = 0;
-    std::size_t sequence = 0;
-  };
-
   std::int64_t row_count(ValueId id) const;
   std::int64_t width(ValueId id) const {
     return program_.values[static_cast<std::size_t>(id)].width;
@@ -43,8 +37,6 @@ class ReferenceRun {
   void rope(const Step& step);
   void attention(const Step& step);
   void append_to_cache(const Step& step);
-  // The oldest position that a row still sees; its own is the last of `window` columns.
-  static std::int64_t first_in_window(const RowPlace& place, std::int64_t window);
   void attend(const Step& step, std::int64_t row, std::int64_t kv_head, std::vector<float>& scores);
   void gated_activation(const Step& step);
   void add(const Step& step);
@@ -55,9 +47,8 @@ class ReferenceRun {
   ThreadPool& pool_;
   const Batch& batch_;
   const RunOptions& options_;
-  std::vector<RowPlace> places_;            // [rows]
-  std::vector<std::int64_t> rope_lengths_;  // [sequences]
-  std::vector<Buffer> values_;              // by value id
+  PlacedRows rows_;
+  std::vector<Buffer> values_;  // by value id
   std::vector<Buffer> free_;
 };
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -20,13 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* g_input = "";  // the file at hand, for the signal handler
-
-// Own processor time: other processes must not make an input look slow.
-double processor_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 extern "C" void tell_input(int signal) {
   for (const char* text : {"replay: died on ", g_input, "\n"}) {
@@ -55,9 +47,9 @@ bool replay(const std::string& path) {
   constexpr double kSeconds = 0.1;
   g_input = path.c_str();
   const std::string content = linnet::read_text_file(path);
-  const double begin = processor_seconds();
+  const linnet::testing::ProcessorWatch watch;
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(content.data()), content.size());
-  const double seconds = processor_seconds() - begin;
+  const double seconds = watch.seconds();
   if (seconds <= linnet::testing::time_limit(kSeconds)) return true;
   fmt::print("FAIL {}: {:.3f} s of processor time\n", path, seconds);
   return false;

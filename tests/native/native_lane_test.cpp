@@ -11,35 +11,12 @@
 #include "base/error.h"
 #include "program/random_program.h"
 #include "program/reference_lane.h"
+#include "program/run_sequence.h"
 
 using namespace linnet;
 using namespace linnet::testing;
 
 namespace {
-
-std::vector<std::int32_t> some_tokens(std::uint64_t seed, std::size_t count) {
-  RandomStream stream(seed);
-  std::vector<std::int32_t> tokens(count);
-  for (auto& token : tokens) token = static_cast<std::int32_t>(stream.next_uniform() * kVocab);
-  return tokens;
-}
-
-// Runs one sequence from where its cache stands and returns the logits of every new row.
-std::vector<float> run_all(const Lane& lane, KvCache& cache, std::span<const std::int32_t> tokens) {
-  std::vector<std::int32_t> positions(tokens.size()), selected(tokens.size());
-  std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(cache.length()));
-  std::iota(selected.begin(), selected.end(), 0);
-  const SequenceRows rows[] = {{&cache, static_cast<std::int64_t>(tokens.size())}};
-  Batch batch;
-  batch.tokens = tokens, batch.positions = positions, batch.sequences = rows,
-  batch.selected = selected;
-  return lane.run(batch);
-}
-
-std::vector<float> run_alone(const Lane& lane, std::span<const std::int32_t> tokens) {
-  KvCache cache = lane.make_cache();
-  return run_all(lane, cache, tokens);
-}
 
 // The integer formats also with an int8 cache.
 std::unique_ptr<NativeLane> native(PackedFormat format, int threads = 1,
@@ -100,21 +77,9 @@ TEST_CASE("other formats stay near the reference") {
 }
 
 TEST_CASE("the same bits for any cutting of the sequence") {
-  const auto tokens = some_tokens(3, 150);
   for (const PackedFormat format : kFormats) {
     CAPTURE(packed_format_name(format));
-    const auto lane = native(format, 2);
-    const auto whole = run_alone(*lane, tokens);
-    for (const std::size_t piece : {1u, 7u, 64u, 149u}) {
-      KvCache cache = lane->make_cache();
-      std::vector<float> joined;
-      for (std::size_t at = 0; at < tokens.size(); at += piece) {
-        const auto part = std::span(tokens).subspan(at, std::min(piece, tokens.size() - at));
-        const auto logits = run_all(*lane, cache, part);
-        joined.insert(joined.end(), logits.begin(), logits.end());
-      }
-      CHECK_MESSAGE(joined == whole, "pieces of " << piece);
-    }
+    check_any_cutting(*native(format, 2), 3);
   }
 }
 
@@ -136,33 +101,7 @@ TEST_CASE("the same bits for any number of threads and on every instruction set"
 TEST_CASE("the same bits alone and among other sequences") {
   for (const PackedFormat format : kFormats) {
     CAPTURE(packed_format_name(format));
-    const auto lane = native(format, 2);
-    std::vector<std::vector<std::int32_t>> prompts;
-    std::vector<std::int32_t> tokens, positions, selected;
-    std::vector<KvCache> caches;
-    for (std::size_t i = 0; i < 32; ++i) {
-      prompts.push_back(some_tokens(10 + i, 1 + i % 9));
-      for (std::size_t j = 0; j < prompts[i].size(); ++j) {
-        selected.push_back(static_cast<std::int32_t>(tokens.size()));
-        tokens.push_back(prompts[i][j]);
-        positions.push_back(static_cast<std::int32_t>(j));
-      }
-      caches.push_back(lane->make_cache());
-    }
-    std::vector<SequenceRows> rows;
-    for (std::size_t i = 0; i < prompts.size(); ++i) {
-      rows.push_back({&caches[i], static_cast<std::int64_t>(prompts[i].size())});
-    }
-    Batch batch;
-    batch.tokens = tokens, batch.positions = positions, batch.sequences = rows,
-    batch.selected = selected;
-    const std::vector<float> together = lane->run(batch);
-    auto at = together.begin();
-    for (const auto& prompt : prompts) {
-      const auto alone = run_alone(*lane, prompt);
-      CHECK(std::equal(alone.begin(), alone.end(), at));
-      at += static_cast<std::ptrdiff_t>(alone.size());
-    }
+    check_any_company(*native(format, 2));
   }
 }
 

@@ -1,10 +1,11 @@
-#include "native/sequence_rows.h"
+#include "program/placed_rows.h"
 
 #include <algorithm>
 
 namespace linnet {
 
-PlacedRows::PlacedRows(const Program& program, const Batch& batch) {
+PlacedRows::PlacedRows(const Program& program, const Batch& batch)
+    : sequences_(batch.sequences.begin(), batch.sequences.end()) {
   rows_.reserve(static_cast<std::size_t>(batch.rows()));
   for (const SequenceRows& sequence : batch.sequences) {
     std::int64_t length = sequence.cache->rope_length();
@@ -19,7 +20,6 @@ PlacedRows::PlacedRows(const Program& program, const Batch& batch) {
       rows_.push_back({sequence.cache, index, rope_lengths_.size()});
     }
     rope_lengths_.push_back(length);
-    caches_.push_back(sequence.cache);
   }
   for (const RopeTable& table : program.ropes) ropes_.push_back(rotations(table, batch));
 }
@@ -58,8 +58,11 @@ std::int64_t PlacedRows::first_position(std::int64_t row, std::int64_t window) c
   return first;
 }
 
-void PlacedRows::keep_rope_lengths() const {
-  for (std::size_t i = 0; i < caches_.size(); ++i) caches_[i]->keep_first_call(rope_lengths_[i]);
+void PlacedRows::commit() {
+  for (std::size_t i = 0; i < sequences_.size(); ++i) {
+    sequences_[i].cache->keep_first_call(rope_lengths_[i]);
+    sequences_[i].cache->commit(sequences_[i].rows);
+  }
 }
 
 }  // namespace linnet

@@ -10,7 +10,7 @@ namespace linnet {
 
 class PlacedRows {
  public:
-  // Writes the columns of the new positions into the caches.
+  // The caches have room for the rows (KvCache::reserve); their columns are written here.
   PlacedRows(const Program& program, const Batch& batch);
 
   struct Row {
@@ -25,8 +25,8 @@ class PlacedRows {
   const float* sine(std::int32_t rope, std::int64_t row) const;
   // The oldest position that a row sees through a window of that many columns; 0: all.
   std::int64_t first_position(std::int64_t row, std::int64_t window) const;
-  // To be called once the run is sure to succeed.
-  void keep_rope_lengths() const;
+  // The rows now count in their caches; nothing may fail afterwards.
+  void commit();
 
  private:
   struct Rotations {
@@ -36,8 +36,8 @@ class PlacedRows {
   Rotations rotations(const RopeTable& table, const Batch& batch) const;
 
   std::vector<Row> rows_;
+  std::vector<SequenceRows> sequences_;
   std::vector<std::int64_t> rope_lengths_;  // [sequences]
-  std::vector<KvCache*> caches_;            // [sequences]
   std::vector<Rotations> ropes_;
 };
 
