@@ -63,15 +63,20 @@ TEST_CASE("other formats stay near the reference") {
   const auto expected = run_alone(RandomProgram().lane(), tokens);
   double power = 0;
   for (const float value : expected) power += static_cast<double>(value) * value;
-  for (const auto& [format, most] :
-       {std::pair{PackedFormat::bf16, 0.01}, {PackedFormat::i8, 0.04}, {PackedFormat::n4, 0.25}}) {
+  struct Bound {
+    PackedFormat format;
+    double most;
+  };
+  for (const Bound& bound :
+       {Bound{PackedFormat::bf16, 0.01}, {PackedFormat::i8, 0.04}, {PackedFormat::n4, 0.25}}) {
+    const PackedFormat format = bound.format;
     CAPTURE(packed_format_name(format));
     const auto got = run_alone(*native(format), tokens);
     double error = 0;
     for (std::size_t i = 0; i < got.size(); ++i) {
       error += static_cast<double>(got[i] - expected[i]) * (got[i] - expected[i]);
     }
-    CHECK(std::sqrt(error / power) < most);
+    CHECK(std::sqrt(error / power) < bound.most);
     CHECK(error > 0);
   }
 }
