@@ -22,9 +22,23 @@ struct Row {
 };
 
 template <typename Format>
+void decode_block(const blocks::Parts& parts, float* out) {
+  for (int group = 0; group < Format::kValues / Format::kGroup; ++group) {
+    const float scale = group_scale<Format>(parts, group);
+    const float bias = group_bias<Format>(parts, group);
+    for (int i = group * Format::kGroup; i < (group + 1) * Format::kGroup; ++i) {
+      out[i] = static_cast<float>(parts.level[i]) * scale;
+      if constexpr (Format::kHasBias) out[i] += bias;
+    }
+  }
+}
+
+template <typename Format>
 void decode_blocks(const std::byte* bytes, float* values, std::int64_t count) {
+  blocks::Parts parts;
   for (std::int64_t i = 0; i < count / Format::kValues; ++i) {
-    Format::decode(bytes + i * Format::kBytes, values + i * Format::kValues);
+    Format::read(bytes + i * Format::kBytes, parts);
+    decode_block<Format>(parts, values + i * Format::kValues);
   }
 }
 

@@ -1,6 +1,7 @@
-// The blocks of 32 values: one small struct per format, with its decoding and, where Linnet writes
-// the format, its encoding. A struct has kValues, kBytes and decode(block, out) [, encode(in,
-// block)].
+// The blocks of 32 values: one small struct per format, which takes blocks apart (read) and, where
+// Linnet writes the format, makes them (encode). A struct has kValues, kBytes, kGroup (values that
+// share a scale), kHasBias, kLevels (the table of sixteen levels that hold all of its own, or null)
+// and read(block, parts) [, encode(in, block)].
 #pragma once
 
 #include <bit>
@@ -16,9 +17,36 @@ namespace linnet::blocks {
 using half_bits::load_f16;
 using half_bits::store_f16;
 
+// A block taken apart. Value i of group g is level[i] * (scale * factor[g]) and, where the format
+// has biases, + bias * bias_factor[g]; each product rounded once. Blocks of one group have no
+// factors.
+struct Parts {
+  std::int8_t level[256];
+  float scale, bias;
+  std::int8_t factor[16], bias_factor[16];
+};
+
+template <class Format>
+float group_scale(const Parts& parts, int group) {
+  if constexpr (Format::kGroup == Format::kValues) return parts.scale;
+  return parts.scale * static_cast<float>(parts.factor[group]);
+}
+template <class Format>
+float group_bias(const Parts& parts, int group) {
+  if constexpr (!Format::kHasBias) return 0;
+  if constexpr (Format::kGroup == Format::kValues) return parts.bias;
+  return parts.bias * static_cast<float>(parts.bias_factor[group]);
+}
+
+inline constexpr std::int8_t kCentred[16] = {-8, -7, -6, -5, -4, -3, -2, -1,
+                                             0,  1,  2,  3,  4,  5,  6,  7};
+inline constexpr std::int8_t kAscending[16] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                               8, 9, 10, 11, 12, 13, 14, 15};
+
 inline int byte_at(const std::byte* bytes, int index) { return std::to_integer<int>(bytes[index]); }
 inline int low_nibble(std::byte value) { return std::to_integer<int>(value) & 15; }
 inline int high_nibble(std::byte value) { return std::to_integer<int>(value) >> 4; }
+inline std::int8_t to_byte(int level) { return static_cast<std::int8_t>(level); }
 // Values i and i + 16 of a block share byte i.
 inline std::byte join_nibbles(int low, int high) { return static_cast<std::byte>(low | high << 4); }
 
@@ -50,17 +78,23 @@ inline Range range_of(const float* values) {
   return range;
 }
 
+// Sixteen bytes of nibbles, which choose a level.
+inline void read_nibbles(const std::byte* codes, const std::int8_t* levels, std::int8_t* out) {
+  for (int i = 0; i < 16; ++i) {
+    out[i] = levels[low_nibble(codes[i])];
+    out[i + 16] = levels[high_nibble(codes[i])];
+  }
+}
+
 // f16 scale, 16 bytes of nibbles: (q - 8) * scale.
 struct Q4_0 {
-  static constexpr int kValues = 32, kBytes = 18;
+  static constexpr int kValues = 32, kBytes = 18, kGroup = 32;
+  static constexpr bool kHasBias = false;
+  static constexpr const std::int8_t* kLevels = kCentred;
 
-  static void decode(const std::byte* block, float* out) {
-    const float scale = load_f16(block);
-    const std::byte* codes = block + 2;
-    for (int i = 0; i < 16; ++i) {
-      out[i] = static_cast<float>(low_nibble(codes[i]) - 8) * scale;
-      out[i + 16] = static_cast<float>(high_nibble(codes[i]) - 8) * scale;
-    }
+  static void read(const std::byte* block, Parts& parts) {
+    parts.scale = load_f16(block);
+    read_nibbles(block + 2, kLevels, parts.level);
   }
 
   // In double: the reference rounds x * inverse + 8.5 once, as a fused multiply-add would.
@@ -77,16 +111,14 @@ struct Q4_0 {
 
 // f16 scale, f16 minimum, nibbles: q * scale + minimum.
 struct Q4_1 {
-  static constexpr int kValues = 32, kBytes = 20;
+  static constexpr int kValues = 32, kBytes = 20, kGroup = 32;
+  static constexpr bool kHasBias = true;
+  static constexpr const std::int8_t* kLevels = kAscending;
 
-  static void decode(const std::byte* block, float* out) {
-    const float scale = load_f16(block);
-    const float minimum = load_f16(block + 2);
-    const std::byte* codes = block + 4;
-    for (int i = 0; i < 16; ++i) {
-      out[i] = static_cast<float>(low_nibble(codes[i])) * scale + minimum;
-      out[i + 16] = static_cast<float>(high_nibble(codes[i])) * scale + minimum;
-    }
+  static void read(const std::byte* block, Parts& parts) {
+    parts.scale = load_f16(block);
+    parts.bias = load_f16(block + 2);
+    read_nibbles(block + 4, kLevels, parts.level);
   }
 
   static void encode(const float* in, std::byte* block) {
@@ -108,6 +140,15 @@ inline std::uint32_t load_high_bits(const std::byte* bytes) {
   std::memcpy(&bits, bytes, sizeof(bits));
   return bits;
 }
+inline void read_five_bits(const std::byte* bytes, int zero, std::int8_t* out) {
+  const std::uint32_t high = load_high_bits(bytes);
+  const std::byte* codes = bytes + 4;
+  for (int i = 0; i < 16; ++i) {
+    out[i] = to_byte((low_nibble(codes[i]) | static_cast<int>((high >> i & 1u) << 4)) - zero);
+    out[i + 16] =
+        to_byte((high_nibble(codes[i]) | static_cast<int>((high >> (i + 16) & 1u) << 4)) - zero);
+  }
+}
 inline void store_five_bits(const int* codes, std::byte* bytes) {
   std::uint32_t high = 0;
   for (int i = 0; i < 32; ++i) high |= static_cast<std::uint32_t>(codes[i] >> 4) << i;
@@ -117,18 +158,13 @@ inline void store_five_bits(const int* codes, std::byte* bytes) {
 
 // f16 scale, five-bit codes: (q - 16) * scale.
 struct Q5_0 {
-  static constexpr int kValues = 32, kBytes = 22;
+  static constexpr int kValues = 32, kBytes = 22, kGroup = 32;
+  static constexpr bool kHasBias = false;
+  static constexpr const std::int8_t* kLevels = nullptr;
 
-  static void decode(const std::byte* block, float* out) {
-    const float scale = load_f16(block);
-    const std::uint32_t high = load_high_bits(block + 2);
-    const std::byte* codes = block + 6;
-    for (int i = 0; i < 16; ++i) {
-      const int first = low_nibble(codes[i]) | static_cast<int>((high >> i & 1u) << 4);
-      const int second = high_nibble(codes[i]) | static_cast<int>((high >> (i + 16) & 1u) << 4);
-      out[i] = static_cast<float>(first - 16) * scale;
-      out[i + 16] = static_cast<float>(second - 16) * scale;
-    }
+  static void read(const std::byte* block, Parts& parts) {
+    parts.scale = load_f16(block);
+    read_five_bits(block + 2, 16, parts.level);
   }
 
   static void encode(const float* in, std::byte* block) {
@@ -143,19 +179,14 @@ struct Q5_0 {
 
 // f16 scale, f16 minimum, five-bit codes: q * scale + minimum.
 struct Q5_1 {
-  static constexpr int kValues = 32, kBytes = 24;
+  static constexpr int kValues = 32, kBytes = 24, kGroup = 32;
+  static constexpr bool kHasBias = true;
+  static constexpr const std::int8_t* kLevels = nullptr;
 
-  static void decode(const std::byte* block, float* out) {
-    const float scale = load_f16(block);
-    const float minimum = load_f16(block + 2);
-    const std::uint32_t high = load_high_bits(block + 4);
-    const std::byte* codes = block + 8;
-    for (int i = 0; i < 16; ++i) {
-      const int first = low_nibble(codes[i]) | static_cast<int>((high >> i & 1u) << 4);
-      const int second = high_nibble(codes[i]) | static_cast<int>((high >> (i + 16) & 1u) << 4);
-      out[i] = static_cast<float>(first) * scale + minimum;
-      out[i + 16] = static_cast<float>(second) * scale + minimum;
-    }
+  static void read(const std::byte* block, Parts& parts) {
+    parts.scale = load_f16(block);
+    parts.bias = load_f16(block + 2);
+    read_five_bits(block + 4, 0, parts.level);
   }
 
   static void encode(const float* in, std::byte* block) {
@@ -172,12 +203,13 @@ struct Q5_1 {
 
 // f16 scale, 32 signed bytes.
 struct Q8_0 {
-  static constexpr int kValues = 32, kBytes = 34;
+  static constexpr int kValues = 32, kBytes = 34, kGroup = 32;
+  static constexpr bool kHasBias = false;
+  static constexpr const std::int8_t* kLevels = nullptr;
 
-  static void decode(const std::byte* block, float* out) {
-    const float scale = load_f16(block);
-    const auto* codes = reinterpret_cast<const signed char*>(block + 2);
-    for (int i = 0; i < 32; ++i) out[i] = static_cast<float>(codes[i]) * scale;
+  static void read(const std::byte* block, Parts& parts) {
+    parts.scale = load_f16(block);
+    std::memcpy(parts.level, block + 2, 32);
   }
 
   // Rounds halves away from zero.
@@ -194,28 +226,29 @@ struct Q8_0 {
 };
 
 // The sixteen levels of the two non-linear 4-bit formats.
-inline constexpr float kNonLinear[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                         1,    13,   25,  38,  53,  69,  89,  113};
+inline constexpr std::int8_t kNonLinear[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                               1,    13,   25,  38,  53,  69,  89,  113};
 
 // f16 scale, nibbles that choose a level.
 struct Iq4Nl {
-  static constexpr int kValues = 32, kBytes = 18;
+  static constexpr int kValues = 32, kBytes = 18, kGroup = 32;
+  static constexpr bool kHasBias = false;
+  static constexpr const std::int8_t* kLevels = kNonLinear;
 
-  static void decode(const std::byte* block, float* out) {
-    const float scale = load_f16(block);
-    const std::byte* codes = block + 2;
-    for (int i = 0; i < 16; ++i) {
-      out[i] = kNonLinear[low_nibble(codes[i])] * scale;
-      out[i + 16] = kNonLinear[high_nibble(codes[i])] * scale;
-    }
+  static void read(const std::byte* block, Parts& parts) {
+    parts.scale = load_f16(block);
+    read_nibbles(block + 2, kLevels, parts.level);
   }
 };
 
 // One scale byte e, 2^(e - 127), and nibbles in E2M1. The table holds twice the E2M1 value, so the
 // scale is halved; it may then be denormal.
 struct Mxfp4 {
-  static constexpr int kValues = 32, kBytes = 17;
-  static constexpr float kDoubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+  static constexpr int kValues = 32, kBytes = 17, kGroup = 32;
+  static constexpr bool kHasBias = false;
+  static constexpr std::int8_t kDoubled[16] = {0, 1,  2,  3,  4,  6,  8,  12,
+                                               0, -1, -2, -3, -4, -6, -8, -12};
+  static constexpr const std::int8_t* kLevels = kDoubled;
 
   static float half_scale(int exponent) {
     const std::uint32_t bits =
@@ -223,13 +256,9 @@ struct Mxfp4 {
     return std::bit_cast<float>(bits);
   }
 
-  static void decode(const std::byte* block, float* out) {
-    const float scale = half_scale(byte_at(block, 0));
-    const std::byte* codes = block + 1;
-    for (int i = 0; i < 16; ++i) {
-      out[i] = kDoubled[low_nibble(codes[i])] * scale;
-      out[i + 16] = kDoubled[high_nibble(codes[i])] * scale;
-    }
+  static void read(const std::byte* block, Parts& parts) {
+    parts.scale = half_scale(byte_at(block, 0));
+    read_nibbles(block + 1, kLevels, parts.level);
   }
 
   // The code with the smallest error, the first one of several.
