@@ -13,6 +13,8 @@
 
 namespace linnet {
 
+struct GroupedStrip;  // grouped_strip.h
+
 // Outputs of a packed matrix that lie together: two vectors of sixteen.
 inline constexpr std::int64_t kStripOutputs = 32;
 // Positions of a block of the cache.
@@ -50,7 +52,8 @@ struct LinearTask {
   std::int64_t outputs = 0;  // of the result: of a gate half as many as the strips have
   Epilogue epilogue = Epilogue::store;
   Activation activation = Activation::silu;  // of a gate
-  std::byte* scratch = nullptr;              // of this thread: 32 * inputs bytes
+  std::byte* scratch = nullptr;              // of this thread: PackedShape::scratch_bytes()
+  const GroupedStrip* grouped = nullptr;     // of a grouped matrix
 };
 
 // How a cache keeps keys and values.
@@ -100,9 +103,10 @@ struct HeadBlock {
 
 struct Kernels {
   std::string_view name;
-  std::string_view needs;  // of the processor, for people
-  std::int64_t tile_rows;  // rows that meet a weight while it is in a register
-  bool (*is_supported)();  // by this machine
+  std::string_view needs;        // of the processor, for people
+  std::int64_t tile_rows;        // rows that meet a weight while it is in a register
+  std::int64_t group_tile_rows;  // the same of grouped matrices
+  bool (*is_supported)();        // by this machine
 
   // out = x / sqrt(mean(x^2) + epsilon) * weight
   void (*rms_norm)(const float* x, const float* weight, float epsilon, std::int64_t width,
@@ -111,11 +115,17 @@ struct Kernels {
   // are written, zeros at the end. A row with NaN or infinity gives the scale NaN and zeros.
   void (*quantize)(const float* x, std::int64_t width, std::int64_t padded, std::int8_t* values,
                    float* scale, std::int32_t* sum);
+  // The same for every group of a row, of `inputs` values. Writes for each group the scale (f32),
+  // scale * float(sum) (f32), a number of the table's own for weights whose zero is `zero` (int32;
+  // see GroupedFormat), and the group's values: 12 + group bytes.
+  void (*quantize_groups)(const float* x, std::int64_t inputs, std::int64_t group,
+                          std::int32_t zero, std::byte* to);
   // Linears by format of the packed matrix. x: floats for f32 and bf16, int8 for i8 and n4.
   void (*linear_f32)(const LinearTask& task);
   void (*linear_bf16)(const LinearTask& task);
   void (*linear_i8)(const LinearTask& task);
   void (*linear_n4)(const LinearTask& task);
+  void (*linear_grouped)(const LinearTask& task);
   void (*attend_f32)(const AttentionTask& task);
   void (*attend_i8)(const AttentionTask& task);
 };

@@ -15,6 +15,7 @@ namespace {
 struct Avx2Lanes {
   static constexpr int kTileRows = 3;
   static constexpr int kWidenRows = 3;
+  static constexpr int kGroupRows = 2;
   static constexpr std::int32_t kZero = 0;
 
   struct F {
@@ -29,6 +30,7 @@ struct Avx2Lanes {
   struct Scales {
     I even, odd;
   };
+  using Table = __m256i;
 
   static F load(const float* from) { return {_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8)}; }
   static void store(float* to, F x) {
@@ -37,6 +39,7 @@ struct Avx2Lanes {
   }
   static F splat(float value) { return {_mm256_set1_ps(value), _mm256_set1_ps(value)}; }
   static F load_bf16(const std::uint16_t* from) { return {widen_bf16(from), widen_bf16(from + 8)}; }
+  static F load_f16(const std::uint16_t* from) { return {widen_f16(from), widen_f16(from + 8)}; }
   static F add(F x, F y) { return {_mm256_add_ps(x.a, y.a), _mm256_add_ps(x.b, y.b)}; }
   static F sub(F x, F y) { return {_mm256_sub_ps(x.a, y.a), _mm256_sub_ps(x.b, y.b)}; }
   static F mul(F x, F y) { return {_mm256_mul_ps(x.a, y.a), _mm256_mul_ps(x.b, y.b)}; }
@@ -63,6 +66,10 @@ struct Avx2Lanes {
   static void store_int(std::int32_t* to, I x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), x.a);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8), x.b);
+  }
+  static I load_bytes(const std::int8_t* from) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    return {_mm256_cvtepi8_epi32(bytes), _mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8))};
   }
   static void store_bytes(std::int8_t* to, I x) {
     std::int32_t lanes[16];
@@ -116,8 +123,35 @@ struct Avx2Lanes {
     high = {level(_mm256_and_si256(_mm256_srli_epi16(a, 4), mask), scales.even.a, scales.odd.a),
             level(_mm256_and_si256(_mm256_srli_epi16(b, 4), mask), scales.even.b, scales.odd.b)};
   }
+  static Table load_table(const std::int8_t* levels) {
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(levels)));
+  }
+  static void look_up(const std::byte* from, Table table, W& low, W& high) {
+    const __m256i mask = _mm256_set1_epi8(15);
+    const __m256i a = load_half(from), b = load_half(from + 32);
+    low = {_mm256_shuffle_epi8(table, _mm256_and_si256(a, mask)),
+           _mm256_shuffle_epi8(table, _mm256_and_si256(b, mask))};
+    high = {_mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(a, 4), mask)),
+            _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(b, 4), mask))};
+  }
 
  private:
+  // Without F16C, which a processor with AVX2 need not have.
+  static __m256 widen_f16(const std::uint16_t* from) {
+    const __m256i bits =
+        _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    const __m256i rest = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFF));
+    const __m256i sign = _mm256_slli_epi32(_mm256_sub_epi32(bits, rest), 16);
+    const __m256i small =
+        _mm256_castps_si256(_mm256_mul_ps(_mm256_cvtepi32_ps(rest), _mm256_set1_ps(0x1p-24f)));
+    const __m256i bias = _mm256_set1_epi32(112 << 23);
+    const __m256i above =
+        _mm256_and_si256(bias, _mm256_cmpgt_epi32(rest, _mm256_set1_epi32(0x7BFF)));
+    const __m256i normal =
+        _mm256_add_epi32(_mm256_add_epi32(_mm256_slli_epi32(rest, 13), bias), above);
+    const __m256i is_small = _mm256_cmpgt_epi32(_mm256_set1_epi32(0x0400), rest);
+    return _mm256_castsi256_ps(_mm256_or_si256(_mm256_blendv_epi8(normal, small, is_small), sign));
+  }
   static __m256i load_half(const std::byte* from) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }

@@ -14,6 +14,7 @@ namespace {
 struct Avx512Lanes {
   static constexpr int kTileRows = 12;
   static constexpr int kWidenRows = 6;
+  static constexpr int kGroupRows = 6;
   // vpdpbusd multiplies unsigned weights: they are kept 128 too large, and the sums start lower.
   static constexpr std::int32_t kZero = 128;
 
@@ -25,6 +26,7 @@ struct Avx512Lanes {
   struct Scales {
     __m512i even, odd;  // int16, one per two bytes of a vector of codes
   };
+  using Table = __m512i;
 
   static F load(const float* from) { return _mm512_loadu_ps(from); }
   static void store(float* to, F a) { _mm512_storeu_ps(to, a); }
@@ -32,6 +34,9 @@ struct Avx512Lanes {
   static F load_bf16(const std::uint16_t* from) {
     const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+  }
+  static F load_f16(const std::uint16_t* from) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
   }
   static F add(F a, F b) { return _mm512_add_ps(a, b); }
   static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
@@ -54,6 +59,9 @@ struct Avx512Lanes {
   }
   static I to_int(F a) { return _mm512_cvtps_epi32(a); }
   static void store_int(std::int32_t* to, I a) { _mm512_storeu_si512(to, a); }
+  static I load_bytes(const std::int8_t* from) {
+    return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  }
   static void store_bytes(std::int8_t* to, I a) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(a));
   }
@@ -99,6 +107,17 @@ struct Avx512Lanes {
     const __m512i mask = _mm512_set1_epi8(15);
     low = level(_mm512_and_si512(codes, mask), scales);
     high = level(_mm512_and_si512(_mm512_srli_epi16(codes, 4), mask), scales);
+  }
+  static Table load_table(const std::int8_t* levels) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(levels));
+    return _mm512_xor_si512(_mm512_broadcast_i32x4(bytes),
+                            _mm512_set1_epi8(static_cast<char>(0x80)));
+  }
+  static void look_up(const std::byte* from, Table table, W& low, W& high) {
+    const __m512i codes = _mm512_loadu_si512(from);
+    const __m512i mask = _mm512_set1_epi8(15);
+    low = _mm512_shuffle_epi8(table, _mm512_and_si512(codes, mask));
+    high = _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16(codes, 4), mask));
   }
 
  private:

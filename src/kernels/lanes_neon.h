@@ -15,6 +15,7 @@ namespace {
 struct NeonLanes {
   static constexpr int kTileRows = 3;
   static constexpr int kWidenRows = 3;
+  static constexpr int kGroupRows = 2;
   static constexpr std::int32_t kZero = 0;
 
   struct F {
@@ -33,6 +34,7 @@ struct NeonLanes {
   struct Scales {
     int16x8_t even[4], odd[4];
   };
+  using Table = int8x16_t;
 
 #define LINNET_EACH(type, expression)                  \
   type out;                                            \
@@ -46,6 +48,9 @@ struct NeonLanes {
   static F splat(float value) { LINNET_EACH(F, vdupq_n_f32(value)); }
   static F load_bf16(const std::uint16_t* from) {
     LINNET_EACH(F, vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(from + 4 * i), 16)));
+  }
+  static F load_f16(const std::uint16_t* from) {
+    LINNET_EACH(F, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from + 4 * i))));
   }
   static F add(F x, F y) { LINNET_EACH(F, vaddq_f32(x.q[i], y.q[i])); }
   static F sub(F x, F y) { LINNET_EACH(F, vsubq_f32(x.q[i], y.q[i])); }
@@ -71,6 +76,12 @@ struct NeonLanes {
   static I to_int(F x) { LINNET_EACH(I, vcvtnq_s32_f32(x.q[i])); }
   static void store_int(std::int32_t* to, I x) {
     for (int i = 0; i < 4; ++i) vst1q_s32(to + 4 * i, x.q[i]);
+  }
+  static I load_bytes(const std::int8_t* from) {
+    const int8x16_t bytes = vld1q_s8(from);
+    const int16x8_t low = vmovl_s8(vget_low_s8(bytes)), high = vmovl_s8(vget_high_s8(bytes));
+    return {{vmovl_s16(vget_low_s16(low)), vmovl_s16(vget_high_s16(low)),
+             vmovl_s16(vget_low_s16(high)), vmovl_s16(vget_high_s16(high))}};
   }
   static void store_bytes(std::int8_t* to, I x) {
     const int8x8_t low = vmovn_s16(vcombine_s16(vmovn_s32(x.q[0]), vmovn_s32(x.q[1])));
@@ -127,6 +138,15 @@ struct NeonLanes {
       const uint8x16_t codes = vld1q_u8(bytes + 16 * i);
       low.q[i] = level(vandq_u8(codes, vdupq_n_u8(15)), scales.even[i], scales.odd[i]);
       high.q[i] = level(vshrq_n_u8(codes, 4), scales.even[i], scales.odd[i]);
+    }
+  }
+  static Table load_table(const std::int8_t* levels) { return vld1q_s8(levels); }
+  static void look_up(const std::byte* from, Table table, W& low, W& high) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
+    for (int i = 0; i < 4; ++i) {
+      const uint8x16_t codes = vld1q_u8(bytes + 16 * i);
+      low.q[i] = vqtbl1q_s8(table, vandq_u8(codes, vdupq_n_u8(15)));
+      high.q[i] = vqtbl1q_s8(table, vshrq_n_u8(codes, 4));
     }
   }
 #undef LINNET_EACH

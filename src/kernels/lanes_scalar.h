@@ -13,6 +13,7 @@ namespace {
 struct ScalarLanes {
   static constexpr int kTileRows = 1;
   static constexpr int kWidenRows = 1;
+  static constexpr int kGroupRows = 1;
   static constexpr std::int32_t kZero = 0;
 
   struct F {
@@ -33,6 +34,7 @@ struct ScalarLanes {
   struct Scales {
     const std::int8_t* scale;
   };
+  using Table = const std::int8_t*;
 
 #define LINNET_EACH(expression)                            \
   F out;                                                   \
@@ -49,6 +51,7 @@ struct ScalarLanes {
   static F load_bf16(const std::uint16_t* from) {
     LINNET_EACH(__builtin_bit_cast(float, static_cast<std::uint32_t>(from[i]) << 16));
   }
+  static F load_f16(const std::uint16_t* from) { LINNET_EACH(f16_number(from[i])); }
   static F add(F a, F b) { LINNET_EACH(a.lane[i] + b.lane[i]); }
   static F sub(F a, F b) { LINNET_EACH(a.lane[i] - b.lane[i]); }
   static F mul(F a, F b) { LINNET_EACH(a.lane[i] * b.lane[i]); }
@@ -98,6 +101,11 @@ struct ScalarLanes {
     return out;
   }
   static void store_int(std::int32_t* to, I a) { std::memcpy(to, a.lane, sizeof a.lane); }
+  static I load_bytes(const std::int8_t* from) {
+    I out;
+    for (int i = 0; i < 16; ++i) out.lane[i] = from[i];
+    return out;
+  }
   static void store_bytes(std::int8_t* to, I a) {
     for (int i = 0; i < 16; ++i) to[i] = static_cast<std::int8_t>(a.lane[i]);
   }
@@ -144,6 +152,26 @@ struct ScalarLanes {
       low.byte[to] = n4_byte(code & 15, scales.scale[output]);
       high.byte[to] = n4_byte(code >> 4, scales.scale[output]);
     }
+  }
+  // The levels that the codes of sixteen outputs times eight inputs choose.
+  static Table load_table(const std::int8_t* levels) { return levels; }
+  static void look_up(const std::byte* from, Table table, W& low, W& high) {
+    for (int i = 0; i < 64; ++i) {
+      const int code = static_cast<int>(from[i]);
+      low.byte[i] = table[code & 15];
+      high.byte[i] = table[code >> 4];
+    }
+  }
+
+ private:
+  static float f16_number(std::uint16_t half) {
+    const std::uint32_t sign = (half & 0x8000u) << 16, rest = half & 0x7FFFu;
+    if (rest < 0x0400u) {
+      const float small = static_cast<float>(rest) * 0x1p-24f;
+      return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, small) | sign);
+    }
+    const std::uint32_t bias = rest < 0x7C00u ? 112u << 23 : 224u << 23;
+    return __builtin_bit_cast(float, ((rest << 13) + bias) | sign);
   }
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/attend.h"
+#include "kernels/grouped.h"
 #include "kernels/kernels.h"
 #include "kernels/linear.h"
 #include "kernels/rows.h"
@@ -20,13 +21,16 @@ constexpr Kernels make_table(std::string_view name, std::string_view needs,
       .name = name,
       .needs = needs,
       .tile_rows = L::kTileRows,
+      .group_tile_rows = L::kGroupRows,
       .is_supported = is_supported,
       .rms_norm = rms_norm_row<L>,
       .quantize = quantize_row<L>,
+      .quantize_groups = quantize_groups<L>,
       .linear_f32 = linear_float<L, float>,
       .linear_bf16 = linear_float<L, std::uint16_t>,
       .linear_i8 = linear_i8<L>,
       .linear_n4 = linear_n4<L>,
+      .linear_grouped = linear_grouped<L>,
       .attend_f32 = attend_segment<L, FloatBlocks>,
       .attend_i8 = attend_segment<L, ByteBlocks>,
   };
