@@ -10,7 +10,7 @@ namespace linnet {
 namespace {
 
 #if defined(__x86_64__)
-const Kernels* const kTables[] = {&kAvx512Kernels, &kAvx2Kernels, &kScalarKernels};
+const Kernels* const kTables[] = {&kAmxKernels, &kAvx512Kernels, &kAvx2Kernels, &kScalarKernels};
 #elif defined(__aarch64__)
 const Kernels* const kTables[] = {&kNeonKernels, &kScalarKernels};
 #else

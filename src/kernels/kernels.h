@@ -29,9 +29,17 @@ enum class Epilogue : std::uint8_t {
   gate,   // out = activation(result of the strip's first 16 outputs) * (of its last 16)
 };
 
-// Rows of activations in the order in which a linear kernel reads them. Rows come in tiles of
-// Kernels::tile_rows (the last may be smaller); a tile of m rows is [units][m] units of four bytes:
-// four int8 values, or one float.
+// Rows of activations lie in tiles of so many rows (the last may be smaller); a tile of m rows is
+// [units][m] units of so many bytes.
+struct RowTiling {
+  std::int64_t rows;
+  std::int64_t unit_bytes;
+};
+// For matrix tiles.
+inline constexpr RowTiling kRowBlock = {16, 64};
+
+// Rows of activations in the order in which a linear kernel reads them (row_tiling in
+// packed_matrix.h): units of four bytes are four int8 values, or one float.
 struct TiledRows {
   const std::byte* units = nullptr;
   const float* scale = nullptr;       // [rows]: of int8 values
@@ -106,7 +114,9 @@ struct Kernels {
   std::string_view needs;        // of the processor, for people
   std::int64_t tile_rows;        // rows that meet a weight while it is in a register
   std::int64_t group_tile_rows;  // the same of grouped matrices
-  bool (*is_supported)();        // by this machine
+  // i8 and n4 take their rows as kRowBlock tells when there are at least so many; 0: never.
+  std::int64_t blocks_from;
+  bool (*is_supported)();  // by this machine
 
   // out = x / sqrt(mean(x^2) + epsilon) * weight
   void (*rms_norm)(const float* x, const float* weight, float epsilon, std::int64_t width,

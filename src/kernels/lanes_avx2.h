@@ -63,6 +63,10 @@ struct Avx2Lanes {
             _mm256_and_si256(_mm256_castps_si256(x.b), mask)};
   }
   static I to_int(F x) { return {_mm256_cvtps_epi32(x.a), _mm256_cvtps_epi32(x.b)}; }
+  static I load_int(const std::int32_t* from) {
+    const auto* halves = reinterpret_cast<const __m256i*>(from);
+    return {_mm256_loadu_si256(halves), _mm256_loadu_si256(halves + 1)};
+  }
   static void store_int(std::int32_t* to, I x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), x.a);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8), x.b);

@@ -58,6 +58,7 @@ struct Avx512Lanes {
     return _mm512_and_si512(_mm512_castps_si512(a), _mm512_set1_epi32(0x7FFFFFFF));
   }
   static I to_int(F a) { return _mm512_cvtps_epi32(a); }
+  static I load_int(const std::int32_t* from) { return _mm512_loadu_si512(from); }
   static void store_int(std::int32_t* to, I a) { _mm512_storeu_si512(to, a); }
   static I load_bytes(const std::int8_t* from) {
     return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));

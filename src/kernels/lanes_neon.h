@@ -74,6 +74,7 @@ struct NeonLanes {
     LINNET_EACH(I, vandq_s32(vreinterpretq_s32_f32(x.q[i]), vdupq_n_s32(0x7FFFFFFF)));
   }
   static I to_int(F x) { LINNET_EACH(I, vcvtnq_s32_f32(x.q[i])); }
+  static I load_int(const std::int32_t* from) { LINNET_EACH(I, vld1q_s32(from + 4 * i)); }
   static void store_int(std::int32_t* to, I x) {
     for (int i = 0; i < 4; ++i) vst1q_s32(to + 4 * i, x.q[i]);
   }

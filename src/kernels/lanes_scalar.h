@@ -100,6 +100,11 @@ struct ScalarLanes {
     }
     return out;
   }
+  static I load_int(const std::int32_t* from) {
+    I out;
+    std::memcpy(out.lane, from, sizeof out.lane);
+    return out;
+  }
   static void store_int(std::int32_t* to, I a) { std::memcpy(to, a.lane, sizeof a.lane); }
   static I load_bytes(const std::int8_t* from) {
     I out;

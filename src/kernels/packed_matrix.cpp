@@ -129,6 +129,12 @@ std::int64_t PackedShape::strip_bytes() const {
   return 0;
 }
 
+RowTiling row_tiling(const Kernels& kernels, PackedFormat format, std::int64_t rows) {
+  const bool may_block = kernels.blocks_from > 0 && is_integer(format);
+  if (may_block && rows >= kernels.blocks_from) return kRowBlock;
+  return {kernels.tile_rows, 4};
+}
+
 PackedShape packed_shape(PackedFormat format, std::int64_t outputs, std::int64_t inputs) {
   const auto rounded = [](std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; };
   return {format, rounded(outputs, kStripOutputs),

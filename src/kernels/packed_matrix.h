@@ -37,10 +37,14 @@ struct PackedShape {
 
   std::int64_t strips() const { return outputs / kStripOutputs; }
   std::int64_t strip_bytes() const;
+  // Of one row of activations as the kernels read it.
+  std::int64_t row_bytes() const { return is_integer(format) ? inputs : 4 * inputs; }
   std::uint64_t bytes() const {
     return static_cast<std::uint64_t>(strips()) * static_cast<std::uint64_t>(strip_bytes());
   }
 };
+// How `rows` rows of activations lie for a matrix of the format.
+RowTiling row_tiling(const Kernels& kernels, PackedFormat format, std::int64_t rows);
 // The shape with its padding.
 PackedShape packed_shape(PackedFormat format, std::int64_t outputs, std::int64_t inputs);
 

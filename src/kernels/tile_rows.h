@@ -4,29 +4,32 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/kernels.h"
+
 namespace linnet {
 
-// Where unit `unit` (four bytes) of `row` lies among `rows` rows of `units` units, in units.
-inline std::int64_t tiled_unit(std::int64_t row, std::int64_t unit, std::int64_t rows,
-                               std::int64_t units, std::int64_t tile_rows) {
-  const std::int64_t first = row / tile_rows * tile_rows;
-  const std::int64_t in_tile = rows - first < tile_rows ? rows - first : tile_rows;
-  return first * units + unit * in_tile + (row - first);
+template <std::int64_t kBytes>
+inline void spread_units(const std::byte* from, std::int64_t bytes, std::int64_t rows,
+                         std::byte* to) {
+  for (std::int64_t at = 0; at < bytes; at += kBytes, to += kBytes * rows) {
+    std::memcpy(to, from + at, static_cast<std::size_t>(kBytes));
+  }
 }
 
-// Copies one row of `units` units into its place.
-inline void tile_row(const void* from, std::int64_t row, std::int64_t rows, std::int64_t units,
-                     std::int64_t tile_rows, std::byte* to) {
-  const std::int64_t first = tiled_unit(row, 0, rows, units, tile_rows);
-  const std::int64_t stride = tiled_unit(row, 1, rows, units, tile_rows) - first;
+// Copies one of `rows` rows, `bytes` long, into its place. `bytes` is a multiple of the unit.
+inline void tile_row(const void* from, std::int64_t row, std::int64_t rows, std::int64_t bytes,
+                     const RowTiling& tiling, std::byte* to) {
+  const std::int64_t first = row / tiling.rows * tiling.rows;
+  const std::int64_t in_tile = rows - first < tiling.rows ? rows - first : tiling.rows;
   const auto* source = static_cast<const std::byte*>(from);
-  if (stride == 1) {
-    std::memcpy(to + 4 * first, source, static_cast<std::size_t>(4 * units));
+  to += first * bytes;
+  if (in_tile == 1) {
+    std::memcpy(to, source, static_cast<std::size_t>(bytes));
     return;
   }
-  for (std::int64_t unit = 0; unit < units; ++unit) {
-    std::memcpy(to + 4 * (first + unit * stride), source + 4 * unit, 4);
-  }
+  to += (row - first) * tiling.unit_bytes;
+  if (tiling.unit_bytes == 4) return spread_units<4>(source, bytes, in_tile, to);
+  spread_units<kRowBlock.unit_bytes>(source, bytes, in_tile, to);
 }
 
 }  // namespace linnet

@@ -175,12 +175,11 @@ class Replay {
   // The input's rows, normed and quantized as the matrix wants them, in the kernel's order.
   TiledRows tile(const NativeStep& step, const PackedShape& shape) {
     const std::int64_t rows = rows_of(step.input);
-    const std::int64_t units = is_integer(shape.format) ? shape.inputs / 4 : shape.inputs;
-    grow(workspace_.units, rows * units * 4);
+    grow(workspace_.units, rows * shape.row_bytes());
     workspace_.scales.resize(static_cast<std::size_t>(rows));
     workspace_.sums.resize(static_cast<std::size_t>(rows));
     const auto work = [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) tile_one(step, shape, row, rows, units);
+      for (std::int64_t row = begin; row < end; ++row) tile_one(step, shape, row, rows);
     };
     if (rows < kRowsPerPiece) {
       work(0, rows);
@@ -191,7 +190,7 @@ class Replay {
   }
 
   void tile_one(const NativeStep& step, const PackedShape& shape, std::int64_t row,
-                std::int64_t rows, std::int64_t units) {
+                std::int64_t rows) {
     const Kernels& kernels = lane_.kernels();
     const std::int64_t width = step.input.width;
     std::byte* scratch = thread_scratch(width * 4 + shape.inputs);
@@ -210,7 +209,8 @@ class Replay {
                        &workspace_.sums[index]);
       source = codes;
     }
-    tile_row(source, row, rows, units, kernels.tile_rows, workspace_.units.data());
+    tile_row(source, row, rows, shape.row_bytes(), row_tiling(kernels, shape.format, rows),
+             workspace_.units.data());
   }
 
   void attention(const NativeStep& step) {

@@ -95,13 +95,13 @@ class GroupedCase {
   std::vector<float>& x() { return x_; }
 
   std::vector<float> run(const Kernels& table, std::int64_t first, std::int64_t count) const {
-    const std::int64_t units = strip_.groups() * (3 + spec_.format.group / 4);
-    std::vector<std::byte> tiled(static_cast<std::size_t>(count * units * 4));
-    std::vector<std::byte> row(static_cast<std::size_t>(units * 4));
+    const std::int64_t bytes = strip_.groups() * (12 + spec_.format.group);
+    std::vector<std::byte> tiled(static_cast<std::size_t>(count * bytes));
+    std::vector<std::byte> row(static_cast<std::size_t>(bytes));
     for (std::int64_t i = 0; i < count; ++i) {
       table.quantize_groups(x_.data() + (first + i) * spec_.inputs, spec_.inputs,
                             spec_.format.group, spec_.format.zero, row.data());
-      tile_row(row.data(), i, count, units, table.group_tile_rows, tiled.data());
+      tile_row(row.data(), i, count, bytes, {table.group_tile_rows, 4}, tiled.data());
     }
     std::vector<std::byte> scratch(static_cast<std::size_t>(strip_.scratch_bytes()));
     std::vector<float> out(static_cast<std::size_t>(count * spec_.outputs));

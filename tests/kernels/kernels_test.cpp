@@ -38,10 +38,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 template <typename Check>
 void for_each_table(Check check) {
   for (const Kernels* table : all_kernels()) {
-    if (!table->is_supported()) {
-      MESSAGE("skipped: this machine lacks " << table->needs);
-      continue;
-    }
+    if (!table->is_supported()) continue;
     CAPTURE(table->name);
     check(*table);
   }
@@ -81,8 +78,8 @@ class LinearCase {
 
   // Rows [first, first + count) of x.
   std::vector<float> run(const Kernels& table, std::int64_t first, std::int64_t count) const {
-    const std::int64_t inputs = matrix_.shape().inputs, units = unit_count();
-    std::vector<std::byte> tiled(static_cast<std::size_t>(count * units * 4));
+    const std::int64_t inputs = matrix_.shape().inputs, bytes = matrix_.shape().row_bytes();
+    std::vector<std::byte> tiled(static_cast<std::size_t>(count * bytes));
     std::vector<float> scales(static_cast<std::size_t>(count));
     std::vector<std::int32_t> sums(static_cast<std::size_t>(count));
     std::vector<std::int8_t> codes(static_cast<std::size_t>(inputs));
@@ -93,7 +90,8 @@ class LinearCase {
         table.quantize(source, spec_.inputs, inputs, codes.data(), &scales[row], &sums[row]);
         units_of_row = codes.data();
       }
-      tile_row(units_of_row, row, count, units, table.tile_rows, tiled.data());
+      tile_row(units_of_row, row, count, bytes, row_tiling(table, spec_.format, count),
+               tiled.data());
     }
     std::vector<float> out = random_floats(static_cast<std::size_t>(count * result_width()), 4);
     std::vector<std::byte> scratch(static_cast<std::size_t>(kStripOutputs * inputs));
@@ -131,9 +129,6 @@ class LinearCase {
   }
 
  private:
-  std::int64_t unit_count() const {
-    return is_integer(spec_.format) ? matrix_.shape().inputs / 4 : matrix_.shape().inputs;
-  }
   void (*kernel(const Kernels& table) const)(const LinearTask&) {
     switch (spec_.format) {
       case PackedFormat::f32:
@@ -159,6 +154,15 @@ constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, Pack
                                      PackedFormat::n4};
 
 }  // namespace
+
+TEST_CASE("which tables are not tested here") {
+  for (const Kernels* table : all_kernels()) {
+    if (!table->is_supported()) {
+      MESSAGE(table->name << ": this machine lacks " << table->needs);
+    }
+  }
+  CHECK(scalar().is_supported());
+}
 
 TEST_CASE("every table multiplies to the scalar bits, over odd shapes and row counts") {
   const std::int64_t shapes[][2] = {{64, 32}, {1, 1}, {37, 40}, {128, 16}, {192, 33}, {576, 96}};
