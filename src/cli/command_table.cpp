@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/convert_command.h"
 #include "cli/embed_command.h"
+#include "cli/make_random_command.h"
 #include "cli/parse_command.h"
 #include "cli/tag_command.h"
 #include "cli/verify_command.h"
@@ -20,6 +21,7 @@ std::vector<Command> all_commands() {
   commands.push_back(make_embed_command());
   commands.push_back(make_inspect_command());
   commands.push_back(make_convert_command());
+  commands.push_back(make_make_random_command());
   commands.push_back(make_verify_command());
   commands.push_back(make_tokenize_command());
   commands.push_back(make_detokenize_command());
@@ -59,9 +61,15 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
        .set = to_choice(globals.lane.lane, lane_names())},
       {.name = "weights",
        .value = "FORMAT",
-       .help = "of the native lane: f32, bf16, i8, n4, or auto: as exact as the file (default)",
+       .help =
+           "of the native lane: f32, bf16, i8 (or int8), n4 (or int4), or auto: as exact as the "
+           "file (default)",
        .choices = weight_names(),
-       .set = to_choice(globals.lane.weights, weight_names())},
+       .set =
+           [&globals](const std::string& text) {
+             const std::string name = text == "int4" ? "n4" : text == "int8" ? "i8" : text;
+             to_choice(globals.lane.weights, weight_names())(name);
+           }},
       {.name = "cache",
        .value = "FORMAT",
        .help = "of keys and values in the native lane: f32 (default), or i8 for a quarter of the "

@@ -22,7 +22,7 @@ Json tensors_json(const ModelSummary& summary) {
   for (const TensorInfo& info : summary.files.weights->tensors()) {
     Json tensor = Json::object();
     tensor.set("name", info.name);
-    tensor.set("dtype", dtype_name(info.dtype));
+    tensor.set("dtype", type_name(info));
     tensor.set("shape", list(info.shape));
     tensors.push_back(std::move(tensor));
   }
@@ -89,7 +89,7 @@ Json memory_json(const ModelSummary& s, const MemoryEstimate& memory) {
   json.set("cache_bytes", memory.cache);
   json.set("total_bytes", memory.total());
   Json types = Json::object();
-  for (const auto& [dtype, bytes] : s.bytes_by_dtype) types.set(dtype_name(dtype), bytes);
+  for (const auto& [type, bytes] : s.bytes_by_type) types.set(type, bytes);
   json.set("weights_by_dtype", std::move(types));
   return json;
 }

@@ -29,12 +29,12 @@ std::string rope_text(const ModelConfig& config) {
 
 // "bf16 12 MB, f32 8 kB", largest first.
 std::string types_text(const ModelSummary& s) {
-  std::vector<std::pair<std::uint64_t, DType>> types;
-  for (const auto& [dtype, bytes] : s.bytes_by_dtype) types.emplace_back(bytes, dtype);
+  std::vector<std::pair<std::uint64_t, std::string>> types;
+  for (const auto& [type, bytes] : s.bytes_by_type) types.emplace_back(bytes, type);
   std::sort(types.rbegin(), types.rend());
   std::string text;
-  for (const auto& [bytes, dtype] : types) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", dtype_name(dtype), byte_text(bytes));
+  for (const auto& [bytes, type] : types) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", type, byte_text(bytes));
   }
   return text;
 }
@@ -126,7 +126,7 @@ void print_tensors(Output& out, const ModelSummary& summary) {
   for (const auto& info : summary.files.weights->tensors())
     width = std::max(width, info.name.size());
   for (const TensorInfo& info : summary.files.weights->tensors()) {
-    out.foreign(fmt::format("{:<{}}  {:<5} {}\n", info.name, width, dtype_name(info.dtype),
+    out.foreign(fmt::format("{:<{}}  {:<5} {}\n", info.name, width, type_name(info),
                             shape_text(info.shape)));
   }
 }

@@ -2,23 +2,26 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "engine/assistant.h"
 #include "model/build_program.h"
+#include "model/find_weights.h"
 #include "model/model.h"
 #include "program/kv_cache.h"
 
 namespace linnet {
 namespace {
 
-bool all_bf16(const ModelSummary& summary) {
-  if (summary.files.weights == nullptr) return summary.dtype == DType::bf16;
-  const auto& tensors = summary.files.weights->tensors();
-  return std::all_of(tensors.begin(), tensors.end(), [](const TensorInfo& info) {
-    return info.shape.size() < 2 || info.dtype == DType::bf16;
-  });
+std::vector<StoredType> stored_types(const ModelSummary& summary) {
+  const LoadOptions options;
+  const WeightFinder finder(summary.files, summary.config, summary.program, options);
+  std::vector<StoredType> types;
+  for (const WeightSlot& slot : summary.program.weights) {
+    const TensorInfo* info = summary.files.find(finder.file_name(slot));
+    types.push_back(info == nullptr ? StoredType{summary.dtype}
+                                    : StoredType{info->dtype, info->coding});
+  }
+  return types;
 }
 
 DType dtype_of_config(const Json& config) {
@@ -32,8 +35,8 @@ DType dtype_of_config(const Json& config) {
 }
 
 void count_tensors(ModelSummary& summary) {
+  summary.dtype = dtype_of_config(summary.files.config);
   if (summary.files.weights == nullptr) {
-    summary.dtype = dtype_of_config(summary.files.config);
     for (const WeightSlot& slot : summary.program.weights) {
       summary.parameters += static_cast<std::uint64_t>(element_count(slot.shape, slot.name));
       summary.tensor_bytes += tensor_bytes(summary.dtype, slot.shape, slot.name);
@@ -41,15 +44,11 @@ void count_tensors(ModelSummary& summary) {
     return;
   }
   for (const TensorInfo& info : summary.files.weights->tensors()) {
-    const std::uint64_t bytes = tensor_bytes(info.dtype, info.shape, info.name);
+    const std::uint64_t bytes = stored_bytes(info);
     summary.parameters += static_cast<std::uint64_t>(element_count(info.shape, info.name));
     summary.tensor_bytes += bytes;
-    summary.bytes_by_dtype[info.dtype] += bytes;
+    summary.bytes_by_type[std::string(type_name(info))] += bytes;
   }
-  const auto most =
-      std::max_element(summary.bytes_by_dtype.begin(), summary.bytes_by_dtype.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != summary.bytes_by_dtype.end()) summary.dtype = most->first;
 }
 
 }  // namespace
@@ -76,7 +75,7 @@ MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context
     fail(ErrorCode::invalid_argument,
          fmt::format("--context: the model has {} positions, {} were asked for", most, context));
   }
-  LaneMemory held = lane_memory(lane, summary.program, all_bf16(summary));
+  LaneMemory held = lane_memory(lane, summary.program, stored_types(summary));
   const auto blocks = static_cast<std::uint64_t>((context - 1) / KvCache::kBlockPositions + 1);
   const std::uint64_t cache =
       checked_mul(blocks, static_cast<std::uint64_t>(held.cache_block), "cache size");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/json.h"
@@ -30,8 +31,8 @@ struct ModelSummary {
   std::uint64_t parameters = 0;  // elements of all tensors in the files; without files, of the
                                  // program's weights
   std::uint64_t tensor_bytes = 0;
-  std::map<DType, std::uint64_t> bytes_by_dtype;  // of the tensors in the files
-  DType dtype = DType::f32;  // of most weights; without files, the one that the config names
+  std::map<std::string, std::uint64_t> bytes_by_type;  // of the tensors in the files
+  DType dtype = DType::f32;  // of weights that are in no file: the one that the config names
   std::shared_ptr<const Tokenizer> tokenizer;  // null when there is none
   std::vector<TokenId> stop_ids;
 };

@@ -67,7 +67,7 @@ class CostCounter {
   std::uint64_t weight_bytes(WeightId id) const {
     for (const std::string prefix : {"model.", "", "transformer."}) {
       if (const TensorInfo* info = files_.find(prefix + slot(id).name)) {
-        return tensor_bytes(info->dtype, info->shape, info->name);
+        return stored_bytes(*info);
       }
     }
     return tensor_bytes(dtype_, slot(id).shape, slot(id).name);

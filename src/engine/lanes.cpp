@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/telemetry.h"
 #include "native/native_lane.h"
 #include "program/reference_lane.h"
+#include "tensor/coded_rows.h"
 
 namespace linnet {
 namespace {
@@ -44,26 +46,39 @@ std::uint64_t f32_bytes(const Program& program) {
   return bytes;
 }
 
-// "auto": the fastest format that keeps the weights as they are, where memory allows it.
-NativeOptions native_options(const LaneChoice& choice, const Program& program, bool bf16) {
+// The format that keeps a weight as it is, where there is one.
+std::optional<PackedFormat> format_of(const StoredType& stored) {
+  if (stored.dtype == DType::bf16) return PackedFormat::bf16;
+  for (const PackedFormat format : kFormats) {
+    if (stored.dtype == DType::coded && packed_format_name(format) == stored.coding) return format;
+  }
+  return std::nullopt;
+}
+
+NativeOptions native_options(const LaneChoice& choice, const Program& program,
+                             const std::vector<StoredType>& stored) {
   constexpr std::uint64_t kMostF32 = std::uint64_t{4} << 30;
   NativeOptions options;
   if (choice.weights != "auto") {
     options.weights = format_named(choice.weights);
-  } else if (bf16) {
-    options.weights = PackedFormat::bf16;
-  } else {
-    options.weights = f32_bytes(program) <= kMostF32 ? PackedFormat::f32 : PackedFormat::i8;
+    options.head = head_format(*options.weights);
   }
-  options.head = head_format(options.weights);
+  const bool f32_fits = f32_bytes(program) <= kMostF32;
+  for (const StoredType& each : stored) {
+    options.stored.push_back(
+        format_of(each).value_or(f32_fits ? PackedFormat::f32 : PackedFormat::i8));
+  }
   options.cache = choice.cache == "i8" ? CacheFormat::i8 : CacheFormat::f32;
   return options;
 }
 
-bool all_bf16(const std::vector<Tensor>& weights) {
-  return std::all_of(weights.begin(), weights.end(), [](const Tensor& tensor) {
-    return tensor.rank() < 2 || tensor.dtype() == DType::bf16;
-  });
+std::vector<StoredType> stored_types(const std::vector<Tensor>& weights) {
+  std::vector<StoredType> types;
+  for (const Tensor& tensor : weights) {
+    const CodedRows* rows = tensor.coded_rows();
+    types.push_back({tensor.dtype(), rows == nullptr ? std::string_view() : rows->format()});
+  }
+  return types;
 }
 
 std::unique_ptr<Lane> make_native(const LaneChoice& choice, std::shared_ptr<const Program> program,
@@ -80,7 +95,7 @@ std::unique_ptr<Lane> make_native(const LaneChoice& choice, std::shared_ptr<cons
       return std::make_unique<ReferenceLane>(std::move(program), weights, std::move(pool));
     }
   }
-  const NativeOptions options = native_options(choice, *program, all_bf16(weights));
+  const NativeOptions options = native_options(choice, *program, stored_types(weights));
   return std::make_unique<NativeLane>(std::move(program), weights, std::move(pool), options);
 }
 
@@ -96,17 +111,21 @@ std::vector<std::string> weight_names() {
 
 std::vector<std::string> cache_names() { return {"f32", "i8"}; }
 
-LaneMemory lane_memory(const LaneChoice& choice, const Program& program, bool bf16) {
+LaneMemory lane_memory(const LaneChoice& choice, const Program& program,
+                       const std::vector<StoredType>& stored) {
   const LoweringResult lowered = lower(program);
   if (choice.lane == "reference" || !lowered.reason.empty()) {
     const std::uint64_t bytes = f32_bytes(program);
     return {"reference", "f32", bytes <= LoadOptions{}.decode_limit ? bytes : 0,
             KvCache(program.layers, program.kv_width).bytes_per_block()};
   }
-  const NativeOptions options = native_options(choice, program, bf16);
+  const NativeOptions options = native_options(choice, program, stored);
   const NativeMemory memory = native_memory(lowered.program, program, options);
-  return {"native", std::string(packed_format_name(options.weights)), memory.weights,
-          memory.cache_block};
+  std::string formats;
+  for (const PackedFormat format : memory.formats) {
+    formats += (formats.empty() ? "" : ", ") + std::string(packed_format_name(format));
+  }
+  return {"native", std::move(formats), memory.weights, memory.cache_block};
 }
 
 void choose_lane(const LaneChoice& choice, LoadOptions& options) {

@@ -16,7 +16,8 @@ struct LaneChoice {
   std::string lane = "auto";
   // Of the native lane: f32 and bf16 (f32 arithmetic on the weights as they are, to bf16 rounding);
   // i8 and n4 (integer weights and activations, see tensor/quantized_rows.h; under n4 embedding and
-  // head are i8). "auto": bf16 for bf16 files, else f32 up to 4 GiB of them, else i8.
+  // head are i8). "auto": each matrix as the files store it where that is bf16, i8 or n4; the
+  // others f32, up to 4 GiB of the whole model, else i8.
   std::string weights = "auto";
   std::string cache = "f32";  // of the native lane: f32 or i8
 };
@@ -25,15 +26,22 @@ std::vector<std::string> lane_names();
 std::vector<std::string> weight_names();
 std::vector<std::string> cache_names();
 
-// What the lane of the choice holds in memory, before anything is loaded. `bf16`: all matrices of
-// the files are of that type.
+// How the files store a weight.
+struct StoredType {
+  DType dtype = DType::f32;
+  std::string_view coding = {};  // of a coded one: "n4"
+};
+
+// What the lane of the choice holds in memory, before anything is loaded. `stored`: of each of the
+// program's weights, in its order.
 struct LaneMemory {
   std::string lane;              // "native" or "reference"
   std::string format;            // of the copies of the weights
   std::uint64_t weights = 0;     // bytes of those copies; 0 for none
   std::int64_t cache_block = 0;  // bytes of a block of a sequence's cache
 };
-LaneMemory lane_memory(const LaneChoice& choice, const Program& program, bool bf16);
+LaneMemory lane_memory(const LaneChoice& choice, const Program& program,
+                       const std::vector<StoredType>& stored);
 
 // Sets LoadOptions::make_lane. Error{invalid_argument} for a name that is none of those above. The
 // maker then throws Error{unsupported} when "native" was asked for and the program cannot be

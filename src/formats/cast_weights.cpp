@@ -36,9 +36,10 @@ class CastWeights final : public Weights {
   }
 
   Tensor tensor(std::string_view name) const override {
-    const Tensor source = weights_->tensor(name);
+    Tensor source = weights_->tensor(name);
     const DType dtype = find(name)->dtype;
     if (source.dtype() == dtype) return source;
+    if (source.dtype() == DType::coded) source = source.to_f32();
     const std::int64_t count = source.elements();
     const auto size = static_cast<std::uint64_t>(encoded_bytes(dtype, count));
     auto bytes = std::make_shared<Buffer>(size, MemoryAccount::weights());

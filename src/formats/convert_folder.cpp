@@ -76,10 +76,7 @@ std::vector<OutgoingTensor> folder_tensors(const ModelFiles& source, const Conve
                        [&source, name = info.name] { return source.tensor(name); }});
   }
   if (decoded > 0) {
-    report.notes.push_back(
-        fmt::format("{} tensors in blocks were decoded: safetensors has no "
-                    "blocks",
-                    decoded));
+    report.notes.push_back(fmt::format("{} tensors in blocks or codes were decoded", decoded));
   }
   return tensors;
 }
@@ -87,6 +84,8 @@ std::vector<OutgoingTensor> folder_tensors(const ModelFiles& source, const Conve
 // The config of the source with the type that the matrices have now.
 Json config_for(const ModelFiles& source, const std::vector<OutgoingTensor>& tensors) {
   Json config = source.config;
+  std::erase_if(config.as_object(),
+                [](const auto& member) { return member.first == "quantization_config"; });
   for (const OutgoingTensor& tensor : tensors) {
     if (tensor.info.shape.size() != 2 || !is_floating(tensor.info.dtype)) continue;
     config.set(config.find("dtype") != nullptr ? "dtype" : "torch_dtype",

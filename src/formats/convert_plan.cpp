@@ -73,7 +73,9 @@ std::vector<TensorInfo> tensors_to_convert(const ModelFiles& source, ConvertRepo
 DType type_in_gguf(const TensorInfo& info, const ConvertOptions& options, ConvertReport& report) {
   if (!is_floating(info.dtype)) return info.dtype;
   if (is_vector(info)) return DType::f32;
-  const DType wanted = options.dtype.value_or(info.dtype);
+  // GGUF has no codes of ours; floats keep their values.
+  const DType as_it_is = info.dtype == DType::coded ? DType::f32 : info.dtype;
+  const DType wanted = options.dtype.value_or(as_it_is);
   if (info.shape.back() % dtype_info(wanted).block_values == 0) return wanted;
   report.notes.push_back(fmt::format("{} is f16, its rows of {} are no whole number of {} blocks",
                                      info.name, info.shape.back(), dtype_name(wanted)));

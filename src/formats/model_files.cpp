@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "formats/cast_weights.h"
+#include "formats/coded_weights.h"
 #include "formats/gguf_model.h"
 #include "formats/model_card.h"
 #include "formats/presence.h"
@@ -73,7 +74,8 @@ ModelFiles open_folder(const fs::path& folder, const OpenOptions& options) {
   files.special_tokens_map = parse_optional(folder / "special_tokens_map.json");
   files.chat_template = folder_template(folder, files.tokenizer_config);
   files.license = model_card_license(folder);
-  files.weights = open_safetensors_weights(folder, options.access, files.notes);
+  files.weights = coded_weights(open_safetensors_weights(folder, options.access, files.notes),
+                                files.config, files.config_file);
   files.read_tokenizer = [path = folder / "tokenizer.json"] {
     if (!is_there(path)) {
       fail(ErrorCode::not_found,

@@ -30,7 +30,8 @@ TensorOutput::TensorOutput(std::uint64_t bytes, OutputOptions options)
 
 void TensorOutput::write(const OutgoingTensor& tensor, AtomicFile& file) {
   wrote(0);
-  const Tensor source = tensor.load();
+  Tensor source = tensor.load();
+  if (source.dtype() == DType::coded) source = source.to_f32();
   LINNET_CHECK(source.shape() == tensor.info.shape, tensor.info.name);
   if (source.dtype() == tensor.info.dtype) return copy(source.bytes(), file);
   convert(source, tensor.info, file);

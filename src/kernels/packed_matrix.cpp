@@ -37,64 +37,109 @@ std::int64_t group_place(std::int64_t output, std::int64_t group) {
   return group / 4 * kBlockBytes + group % 4 * kStripOutputs + output;
 }
 
-// Writes the rows of a strip's outputs, [32, width] floats, into the strip, which is zeroed.
+// Fills one strip, which is zeroed. The tile and the rows are reused from strip to strip.
 class StripWriter {
  public:
-  StripWriter(const PackedShape& shape, std::byte* strip) : shape_(shape), strip_(strip) {}
+  StripWriter(const PackedShape& shape, std::int64_t width, const RowSource& source)
+      : shape_(shape),
+        width_(width),
+        source_(source),
+        tile_(static_cast<std::size_t>(width * (is_integer(shape.format) ? 1 : kStripOutputs))) {}
 
-  void write(const float* rows, std::int64_t width) {
-    for (std::int64_t i = 0; i < kStripOutputs && is_integer(shape_.format); ++i) {
-      const std::span row(rows + i * width, static_cast<std::size_t>(width));
-      shape_.format == PackedFormat::i8 ? write_i8(i, row) : write_n4(i, row);
+  // The source rows of the strip's outputs, which may be fewer than 32.
+  void write(std::span<const std::int64_t> rows, std::byte* strip) {
+    strip_ = strip;
+    for (std::size_t i = 0; i < kStripOutputs; ++i) {
+      const std::int64_t row = i < rows.size() ? rows[i] : -1;
+      const auto output = static_cast<std::int64_t>(i);
+      switch (shape_.format) {
+        case PackedFormat::f32:
+        case PackedFormat::bf16:
+          read_floats(row, tile_.data() + output * width_);
+          break;
+        case PackedFormat::i8:
+          write_i8(output, row);
+          break;
+        case PackedFormat::n4:
+          write_n4(output, row);
+          break;
+      }
     }
     if (shape_.format == PackedFormat::f32) {
-      transpose<float>(rows, width, [](float value) { return value; });
+      transpose<float>([](float value) { return value; });
     } else if (shape_.format == PackedFormat::bf16) {
-      transpose<std::uint16_t>(rows, width, f32_to_bf16);
+      transpose<std::uint16_t>(f32_to_bf16);
     }
   }
 
  private:
+  void read_floats(std::int64_t row, float* out) const {
+    if (row >= 0) return source_.decode_row(row, out);
+    std::fill(out, out + width_, 0.0f);
+  }
+  std::span<const float> floats(std::int64_t row) {
+    read_floats(row, tile_.data());
+    return tile_;
+  }
   // In order of the strip, so that it is written as one stream.
   template <typename Number, typename Convert>
-  void transpose(const float* rows, std::int64_t width, Convert convert) {
+  void transpose(Convert convert) {
+    const float* rows = tile_.data();
     Number outputs[kStripOutputs];
-    for (std::int64_t k = 0; k < width; ++k) {
-      for (std::int64_t i = 0; i < kStripOutputs; ++i) outputs[i] = convert(rows[i * width + k]);
+    for (std::int64_t k = 0; k < width_; ++k) {
+      for (std::int64_t i = 0; i < kStripOutputs; ++i) outputs[i] = convert(rows[i * width_ + k]);
       std::memcpy(strip_ + k * static_cast<std::int64_t>(sizeof outputs), outputs, sizeof outputs);
     }
   }
   void put_scale(std::int64_t output, float scale) {
     std::memcpy(strip_ + shape_.strip_bytes() - kScaleBytes + 4 * output, &scale, sizeof scale);
   }
-  void write_i8(std::int64_t output, std::span<const float> row) {
-    I8Row encoded;
-    encode_i8(row, encoded);
-    for (std::int64_t k = 0; k < shape_.inputs; ++k) {
-      const bool is_real = k < static_cast<std::int64_t>(row.size());
-      const int code = is_real ? encoded.codes[static_cast<std::size_t>(k)] : 0;
-      strip_[byte_place(output, k)] = static_cast<std::byte>(code + 128);
+  // Four codes at a time lie together.
+  void write_i8(std::int64_t output, std::int64_t row) {
+    if (row < 0 || !source_.read_i8(row, i8_)) encode_i8(floats(row), i8_);
+    i8_.codes.resize(static_cast<std::size_t>(shape_.inputs));
+    const std::int8_t* codes = i8_.codes.data();
+    std::byte* place = strip_ + byte_place(output, 0);
+    for (std::int64_t k = 0; k < shape_.inputs; k += 4, place += 4 * kStripOutputs) {
+      for (int j = 0; j < 4; ++j) place[j] = static_cast<std::byte>(codes[k + j] + 128);
     }
-    put_scale(output, encoded.scale);
+    put_scale(output, i8_.scale);
   }
-  // Padding needs no care: activations there are zero, whatever byte the code stands for.
-  void write_n4(std::int64_t output, std::span<const float> row) {
-    N4Row encoded;
-    encode_n4(row, {}, encoded);
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      const CodePlace place = code_place(output, static_cast<std::int64_t>(k));
-      const int code = place.high ? encoded.codes[k] << 4 : encoded.codes[k];
-      strip_[place.byte] |= static_cast<std::byte>(code);
+  // Eight codes at a time lie in four bytes. Padding needs no care: activations there are zero,
+  // whatever byte the code stands for.
+  void write_n4(std::int64_t output, std::int64_t row) {
+    if (row < 0 || !source_.read_n4(row, n4_)) encode_n4(floats(row), {}, n4_);
+    n4_.codes.resize(static_cast<std::size_t>(shape_.inputs));
+    for (std::int64_t k = 0; k < shape_.inputs; k += 8) {
+      const std::uint8_t* codes = n4_.codes.data() + k;
+      std::byte* place = strip_ + code_place(output, k).byte;
+      for (int j = 0; j < 4; ++j) {
+        place[2 * j] = static_cast<std::byte>(codes[j] | codes[4 + j] << 4);
+      }
     }
-    for (std::size_t g = 0; g < encoded.groups.size(); ++g) {
+    for (std::size_t g = 0; g < n4_.groups.size(); ++g) {
       strip_[group_place(output, static_cast<std::int64_t>(g))] =
-          static_cast<std::byte>(encoded.groups[g]);
+          static_cast<std::byte>(n4_.groups[g]);
     }
-    put_scale(output, encoded.scale);
+    put_scale(output, n4_.scale);
   }
 
   const PackedShape& shape_;
-  std::byte* strip_;
+  std::int64_t width_;
+  const RowSource& source_;
+  std::vector<float> tile_;  // of floats [32, width], else one row
+  I8Row i8_;
+  N4Row n4_;
+  std::byte* strip_ = nullptr;
+};
+
+class FloatRows final : public RowSource {
+ public:
+  explicit FloatRows(const PackedMatrix::RowReader& read) : read_(read) {}
+  void decode_row(std::int64_t row, float* out) const override { read_(row, out); }
+
+ private:
+  const PackedMatrix::RowReader& read_;
 };
 
 }  // namespace
@@ -142,30 +187,29 @@ PackedShape packed_shape(PackedFormat format, std::int64_t outputs, std::int64_t
 }
 
 PackedMatrix PackedMatrix::pack(PackedFormat format, std::span<const std::int64_t> rows,
-                                std::int64_t inputs, const RowReader& read_row, ThreadPool& pool) {
+                                std::int64_t inputs, const RowSource& source, ThreadPool& pool) {
   PackedMatrix matrix;
   matrix.shape_ = packed_shape(format, static_cast<std::int64_t>(rows.size()), inputs);
   matrix.bytes_ = Buffer(matrix.shape_.bytes(), MemoryAccount::weights());
   const std::int64_t strip_bytes = matrix.shape_.strip_bytes();
-  pool.parallel_for(matrix.shape_.strips(), 1, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> tile(static_cast<std::size_t>(kStripOutputs * inputs));
-    for (std::int64_t strip = begin; strip < end; ++strip) {
-      std::byte* bytes = matrix.bytes_.data() + strip * strip_bytes;
-      std::memset(bytes, 0, static_cast<std::size_t>(strip_bytes));
-      for (std::int64_t i = 0; i < kStripOutputs; ++i) {
-        const auto place = static_cast<std::size_t>(strip * kStripOutputs + i);
-        const std::int64_t source = place < rows.size() ? rows[place] : -1;
-        float* row = tile.data() + i * inputs;
-        if (source < 0) {
-          std::fill(row, row + inputs, 0.0f);
-        } else {
-          read_row(source, row);
-        }
-      }
-      StripWriter(matrix.shape_, bytes).write(tile.data(), inputs);
-    }
-  });
+  constexpr std::int64_t kStripsAtOnce = 4;
+  pool.parallel_for(matrix.shape_.strips(), kStripsAtOnce,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      StripWriter writer(matrix.shape_, inputs, source);
+                      for (std::int64_t strip = begin; strip < end; ++strip) {
+                        std::byte* bytes = matrix.bytes_.data() + strip * strip_bytes;
+                        std::memset(bytes, 0, static_cast<std::size_t>(strip_bytes));
+                        const auto first = static_cast<std::size_t>(strip * kStripOutputs);
+                        const auto left = std::min<std::size_t>(kStripOutputs, rows.size() - first);
+                        writer.write(rows.subspan(first, left), bytes);
+                      }
+                    });
   return matrix;
+}
+
+PackedMatrix PackedMatrix::pack(PackedFormat format, std::span<const std::int64_t> rows,
+                                std::int64_t inputs, const RowReader& read_row, ThreadPool& pool) {
+  return pack(format, rows, inputs, FloatRows(read_row), pool);
 }
 
 void PackedMatrix::decode_output(std::int64_t output, std::int64_t inputs, float* out) const {

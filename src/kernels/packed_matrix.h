@@ -20,6 +20,7 @@
 #include "base/memory_account.h"
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
+#include "tensor/coded_rows.h"
 
 namespace linnet {
 
@@ -50,10 +51,13 @@ PackedShape packed_shape(PackedFormat format, std::int64_t outputs, std::int64_t
 
 class PackedMatrix {
  public:
-  // The source row of every output in the order of the strips; -1 pads.
+  // `rows`: the source row of every output in the order of the strips; -1 pads. A row that is
+  // stored in the same integer format keeps its codes; any other is decoded and encoded anew.
+  // Errors: out_of_memory; what the source throws.
+  static PackedMatrix pack(PackedFormat format, std::span<const std::int64_t> rows,
+                           std::int64_t inputs, const RowSource& source, ThreadPool& pool);
+  // The same for rows of floats: writes `inputs` of them, from any thread of the pool.
   using RowReader = std::function<void(std::int64_t row, float* out)>;
-  // `read_row` may be called from all threads of the pool; it writes `inputs` floats.
-  // Errors: out_of_memory; what read_row throws.
   static PackedMatrix pack(PackedFormat format, std::span<const std::int64_t> rows,
                            std::int64_t inputs, const RowReader& read_row, ThreadPool& pool);
 

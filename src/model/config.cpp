@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "formats/coded_weights.h"
 #include "model/config_fields.h"
 
 namespace linnet {
@@ -160,6 +161,7 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& name,
   config.layer_window = read_windows(fields, config);
   read_token_ids(fields, config);
   read_unknown_keys(fields, config);
+  require_known_coding(json, name);
   return config;
 }
 

@@ -78,7 +78,7 @@ Tensor WeightFinder::find(const WeightSlot& slot, LoadReport& report) {
   }
   used_.insert(name);
   Tensor tensor = files_.tensor(name);
-  report.file_bytes += tensor.bytes().size();
+  report.file_bytes += tensor.stored_bytes();
   if (tensor.shape() != slot.shape) misshapen_.push_back(shape_fault(name, slot));
   return tensor;
 }

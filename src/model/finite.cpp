@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensor/blocks.h"
+#include "tensor/coded_rows.h"
 
 namespace linnet {
 namespace {
@@ -69,6 +70,22 @@ NonFinite count_values(const float* values, std::int64_t count) {
   return found;
 }
 
+NonFinite check_rows(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
+  NonFinite all;
+  const std::int64_t width = tensor.dim(-1);
+  std::vector<float> values(static_cast<std::size_t>(width));
+  for (std::int64_t row = begin; row < end; ++row) {
+    if (!tensor.coded_rows()->may_be_non_finite(row)) continue;
+    tensor.decode_row(row, values.data());
+    const NonFinite found = count_values(values.data(), width);
+    if (all.count == 0 && found.count > 0) {
+      all.first = row * width + found.first, all.first_value = found.first_value;
+    }
+    all.count += found.count;
+  }
+  return all;
+}
+
 // Elements [begin, end) of the tensor, whole blocks; `first` counts from the tensor's first.
 NonFinite check_piece(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
   const DTypeInfo& info = dtype_info(tensor.dtype());
@@ -119,6 +136,7 @@ bool can_be_non_finite(DType dtype) {
     case DType::f16:
     case DType::f64:
     case DType::mxfp4:
+    case DType::coded:
       return true;
     default:
       return std::any_of(std::begin(kScales), std::end(kScales),
@@ -133,11 +151,15 @@ NonFinite find_non_finite(const Tensor& tensor, ThreadPool& pool) {
   if (!can_be_non_finite(tensor.dtype()) || tensor.elements() == 0) return all;
   const DTypeInfo& info = dtype_info(tensor.dtype());
   std::mutex mutex;
-  const std::int64_t blocks = tensor.elements() / info.block_values;
-  pool.parallel_for(blocks, std::max<std::int64_t>(1, kPieceBytes / info.block_bytes),
+  const bool is_coded = tensor.dtype() == DType::coded;
+  const std::int64_t blocks = is_coded ? tensor.rows() : tensor.elements() / info.block_values;
+  const std::int64_t block_bytes = is_coded ? tensor.dim(-1) : info.block_bytes;
+  pool.parallel_for(blocks, std::max<std::int64_t>(1, kPieceBytes / block_bytes),
                     [&](std::int64_t begin, std::int64_t end) {
-                      const NonFinite found =
-                          check_piece(tensor, begin * info.block_values, end * info.block_values);
+                      const NonFinite found = is_coded
+                                                  ? check_rows(tensor, begin, end)
+                                                  : check_piece(tensor, begin * info.block_values,
+                                                                end * info.block_values);
                       if (found.count == 0) return;
                       const std::lock_guard lock(mutex);
                       if (all.count == 0 || found.first < all.first) {

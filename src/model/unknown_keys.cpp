@@ -42,7 +42,8 @@ constexpr std::string_view kRead[] = {"architectures",
                                       "id2label",
                                       "label2id",
                                       "num_labels",
-                                      "problem_type"};
+                                      "problem_type",
+                                      "quantization_config"};
 
 // What they say does not matter here: training, other programs, the type that is in the files
 // anyway, caching, tensor parallelism.

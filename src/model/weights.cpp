@@ -90,7 +90,7 @@ LoadedWeights load_weights(const ModelFiles& files, const ModelConfig& config,
            fmt::format("{}: integers are no weights; f32, bf16, f16 or a GGUF block type is needed",
                        files.describe(name)));
     }
-    all_bytes += tensor.bytes().size();
+    all_bytes += tensor.stored_bytes();
     if (!usable_in_place(tensor)) {
       decoded_bytes += static_cast<std::uint64_t>(tensor.elements()) * sizeof(float);
     }
@@ -98,7 +98,7 @@ LoadedWeights load_weights(const ModelFiles& files, const ModelConfig& config,
   check_finite(files, finder, program, pool, options, loaded);
   const bool decode_all = decoded_bytes <= options.decode_limit;
   for (Tensor& tensor : loaded.tensors) {
-    done_bytes += tensor.bytes().size();
+    done_bytes += tensor.stored_bytes();
     // Vectors are small and read often.
     if (!usable_in_place(tensor) && (decode_all || tensor.rank() == 1)) {
       tensor = decode_tensor(tensor, pool);

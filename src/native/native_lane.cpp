@@ -1,5 +1,6 @@
 #include "native/native_lane.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -39,20 +40,39 @@ std::vector<std::int64_t> strip_order(const MatrixPlan& plan, const Program& pro
 }
 
 // Which weight a row of the joined matrix belongs to, and where there.
-class JoinedRows {
+class JoinedRows final : public RowSource {
  public:
   JoinedRows(const MatrixPlan& plan, const std::vector<Tensor>& weights) {
     for (const WeightId id : plan.weights) parts_.push_back(&weights[static_cast<std::size_t>(id)]);
   }
-  void read(std::int64_t row, float* out) const {
-    for (const Tensor* part : parts_) {
-      if (row < part->dim(0)) return part->decode_row(row, out);
-      row -= part->dim(0);
-    }
-    LINNET_CHECK(false, "a row behind the last weight");
+  void decode_row(std::int64_t row, float* out) const override {
+    const Source source = find(row);
+    source.part->decode_row(source.row, out);
+  }
+  bool read_i8(std::int64_t row, I8Row& out) const override {
+    const Source source = find(row);
+    const CodedRows* rows = source.part->coded_rows();
+    return rows != nullptr && rows->read_i8(source.row, out);
+  }
+  bool read_n4(std::int64_t row, N4Row& out) const override {
+    const Source source = find(row);
+    const CodedRows* rows = source.part->coded_rows();
+    return rows != nullptr && rows->read_n4(source.row, out);
   }
 
  private:
+  struct Source {
+    const Tensor* part;
+    std::int64_t row;
+  };
+  Source find(std::int64_t row) const {
+    for (const Tensor* part : parts_) {
+      if (row < part->dim(0)) return {part, row};
+      row -= part->dim(0);
+    }
+    LINNET_CHECK(false, "a row behind the last weight");
+    return {};
+  }
   std::vector<const Tensor*> parts_;
 };
 
@@ -73,7 +93,16 @@ std::vector<float> joined_bias(const MatrixPlan& plan, const Program& program,
 }
 
 PackedFormat format_of(const MatrixPlan& plan, const NativeOptions& options) {
-  return plan.is_head ? options.head : options.weights;
+  const auto& wanted = plan.is_head ? options.head : options.weights;
+  if (wanted) return *wanted;
+  if (options.stored.empty()) return PackedFormat::f32;
+  constexpr PackedFormat kFromFinest[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::i8};
+  for (const PackedFormat format : kFromFinest) {
+    for (const WeightId id : plan.weights) {
+      if (options.stored[static_cast<std::size_t>(id)] == format) return format;
+    }
+  }
+  return PackedFormat::n4;
 }
 
 }  // namespace
@@ -83,7 +112,12 @@ NativeMemory native_memory(const LoweredProgram& lowered, const Program& program
   NativeMemory memory;
   for (const MatrixPlan& plan : lowered.matrices) {
     const auto rows = static_cast<std::int64_t>(strip_order(plan, program).size());
-    memory.weights += packed_shape(format_of(plan, options), rows, plan.inputs).bytes();
+    const PackedFormat format = format_of(plan, options);
+    memory.weights += packed_shape(format, rows, plan.inputs).bytes();
+    auto& formats = memory.formats;
+    if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
+      formats.push_back(format);
+    }
   }
   for (const NativeStep& step : lowered.steps) {
     if (step.op != NativeOp::attention) continue;
@@ -126,9 +160,7 @@ NativeLane::Matrix NativeLane::pack(const MatrixPlan& plan, PackedFormat format,
   Matrix matrix;
   const std::vector<std::int64_t> order = strip_order(plan, *program_);
   const JoinedRows rows(plan, weights);
-  matrix.packed = PackedMatrix::pack(
-      format, order, plan.inputs, [&](std::int64_t row, float* out) { rows.read(row, out); },
-      *pool_);
+  matrix.packed = PackedMatrix::pack(format, order, plan.inputs, rows, *pool_);
   const std::vector<float> bias = joined_bias(plan, *program_, weights);
   if (!bias.empty()) {
     matrix.bias.resize(static_cast<std::size_t>(matrix.packed.shape().outputs));

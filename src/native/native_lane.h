@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,16 +19,20 @@
 namespace linnet {
 
 struct NativeOptions {
-  PackedFormat weights = PackedFormat::f32;  // of all matrices but the head and the embedding
-  PackedFormat head = PackedFormat::f32;     // those two: a task head as well
+  // None: each matrix in the format of its weights in `stored`; of joined weights that differ, the
+  // finest of theirs.
+  std::optional<PackedFormat> weights;  // of all matrices but the head and the embedding
+  std::optional<PackedFormat> head;     // those two: a task head as well
+  std::vector<PackedFormat> stored;     // by WeightId; empty: all f32
   CacheFormat cache = CacheFormat::f32;
   const Kernels* kernels = nullptr;  // null: choose_kernels()
 };
 
 // What a lane of this program holds, known before its weights are read.
 struct NativeMemory {
-  std::uint64_t weights = 0;     // bytes of the packed matrices
-  std::int64_t cache_block = 0;  // bytes of a block of a sequence's cache
+  std::uint64_t weights = 0;          // bytes of the packed matrices
+  std::vector<PackedFormat> formats;  // that they have, each once, in the order of their use
+  std::int64_t cache_block = 0;       // bytes of a block of a sequence's cache
 };
 NativeMemory native_memory(const LoweredProgram& lowered, const Program& program,
                            const NativeOptions& options);

@@ -37,6 +37,7 @@ constexpr std::array kTypes{
     DTypeInfo{DType::iq4_nl, "iq4_nl", 32, 18},
     DTypeInfo{DType::iq4_xs, "iq4_xs", 256, 136},
     DTypeInfo{DType::mxfp4, "mxfp4", 32, 17},
+    DTypeInfo{DType::coded, "coded", 1, 0},
 };
 
 constexpr bool in_enum_order() {

@@ -35,14 +35,15 @@ enum class DType : std::uint8_t {
   iq4_nl,
   iq4_xs,
   mxfp4,
+  coded,  // several tensors make up the rows: see tensor/coded_rows.h
 };
 
 struct DTypeInfo {
   DType dtype;
   std::string_view name;      // "f32", "q4_k"
   std::int64_t block_values;  // 1 for plain numbers
-  std::int64_t block_bytes;   // bytes of one block
-  bool plain() const { return block_values == 1; }
+  std::int64_t block_bytes;   // bytes of one block; 0 for coded
+  bool plain() const { return block_values == 1 && block_bytes > 0; }
 };
 
 const DTypeInfo& dtype_info(DType dtype);

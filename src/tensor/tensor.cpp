@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory_account.h"
 #include "tensor/blocks.h"
+#include "tensor/coded_rows.h"
 
 namespace linnet {
 namespace {
@@ -117,6 +118,15 @@ Tensor Tensor::from_bytes(DType dtype, Shape shape, Bytes bytes) {
   return over_buffer(dtype, std::move(shape), std::move(buffer));
 }
 
+Tensor Tensor::of_rows(std::shared_ptr<const CodedRows> rows) {
+  Shape shape = rows->shape();
+  return Tensor(DType::coded, std::move(shape), {}, std::move(rows));
+}
+
+std::uint64_t Tensor::stored_bytes() const {
+  return dtype_ == DType::coded ? coded_rows()->bytes() : bytes_.size();
+}
+
 std::int64_t Tensor::elements() const {
   std::int64_t count = empty() ? 0 : 1;
   for (const std::int64_t axis : shape_) count *= axis;
@@ -137,20 +147,26 @@ std::int64_t Tensor::row_bytes() const {
 
 void Tensor::decode_row(std::int64_t row, float* out) const {
   LINNET_CHECK(row >= 0 && row < rows());
+  if (dtype_ == DType::coded) return coded_rows()->decode_row(row, out);
   decode(dtype_, bytes_.data() + row * row_bytes(), out, shape_.empty() ? 1 : shape_.back());
+}
+
+void Tensor::decode_all(float* out) const {
+  if (dtype_ != DType::coded) return decode(dtype_, bytes_.data(), out, elements());
+  for (std::int64_t row = 0; row < rows(); ++row) decode_row(row, out + row * dim(-1));
 }
 
 Tensor Tensor::to_f32() const {
   if (dtype_ == DType::f32 && is_aligned(dtype_info(dtype_), bytes_)) return *this;
   const auto count = static_cast<std::uint64_t>(elements());
   auto buffer = new_buffer(checked_mul(count, sizeof(float), "tensor"));
-  decode(dtype_, bytes_.data(), buffer->as<float>().data(), elements());
+  decode_all(buffer->as<float>().data());
   return over_buffer(DType::f32, shape_, std::move(buffer));
 }
 
 std::vector<float> Tensor::to_floats() const {
   std::vector<float> values(static_cast<std::size_t>(elements()));
-  decode(dtype_, bytes_.data(), values.data(), elements());
+  decode_all(values.data());
   return values;
 }
 

@@ -14,6 +14,7 @@
 namespace linnet {
 
 using Shape = std::vector<std::int64_t>;
+class CodedRows;  // tensor/coded_rows.h
 
 std::string shape_text(const Shape& shape);  // "[256, 64]"
 // Product of the axes; Error{corrupt_file} on overflow or a negative axis, naming `what`.
@@ -33,6 +34,8 @@ class Tensor {
   static Tensor from_values(Shape shape, std::span<const float> values);
   // Owns a copy of `bytes`.
   static Tensor from_bytes(DType dtype, Shape shape, Bytes bytes);
+  // A matrix of the type `coded`, whose bytes() are none: it is read through its rows.
+  static Tensor of_rows(std::shared_ptr<const CodedRows> rows);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
@@ -46,6 +49,11 @@ class Tensor {
   std::int64_t rows() const;
   std::int64_t row_bytes() const;
   Bytes bytes() const { return bytes_; }
+  // What decodes the rows; null unless the type is `coded`.
+  const CodedRows* coded_rows() const {
+    return dtype_ == DType::coded ? static_cast<const CodedRows*>(owner_.get()) : nullptr;
+  }
+  std::uint64_t stored_bytes() const;  // of a coded one all tensors that make it up
   // Made by the default constructor: no tensor at all (a scalar has no axes, but bytes).
   bool empty() const { return shape_.empty() && bytes_.empty(); }
 
@@ -63,6 +71,8 @@ class Tensor {
   std::vector<std::int64_t> to_ints() const;  // integer and boolean types only
 
  private:
+  void decode_all(float* out) const;
+
   DType dtype_ = DType::f32;
   Shape shape_;
   Bytes bytes_;

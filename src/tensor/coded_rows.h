@@ -1,0 +1,40 @@
+// A matrix that several tensors of a file make up together: codes, scales, biases. Every row
+// decodes to floats; codes of Linnet's own formats (quantized_rows.h) can also be had as they are
+// stored, so that packing them for a kernel does not round twice.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "tensor/quantized_rows.h"
+#include "tensor/tensor.h"
+
+namespace linnet {
+
+// Where the rows of a matrix come from. Thread-safe.
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  virtual void decode_row(std::int64_t row, float* out) const = 0;
+  // The row as it is stored; false (and nothing written) when it is of another format.
+  virtual bool read_i8(std::int64_t, I8Row&) const { return false; }
+  virtual bool read_n4(std::int64_t, N4Row&) const { return false; }
+};
+
+class CodedRows : public RowSource {
+ public:
+  virtual const Shape& shape() const = 0;       // [outputs, inputs]
+  virtual std::string_view format() const = 0;  // "n4"
+  virtual std::uint64_t bytes() const = 0;      // of all the tensors
+  // False only when no value of the row is NaN or infinite; tells it without decoding.
+  virtual bool may_be_non_finite(std::int64_t row) const = 0;
+};
+
+// I8: codes I8 [outputs, inputs], scales F32 [outputs].
+std::shared_ptr<const CodedRows> i8_rows(Tensor codes, Tensor scales);
+// N4: codes U8 [outputs, inputs / 2], the even input's in the low nibble; groups I8
+// [outputs, ceil(inputs / 32)]; scales F16 [outputs].
+std::shared_ptr<const CodedRows> n4_rows(Tensor codes, Tensor groups, Tensor scales);
+
+}  // namespace linnet
