@@ -15,8 +15,8 @@
 namespace linnet {
 namespace {
 
-constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::i8,
-                                     PackedFormat::n4};
+constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::f16,
+                                     PackedFormat::i8,  PackedFormat::n4,   PackedFormat::s6};
 
 void require_known(std::string_view what, const std::string& name,
                    const std::vector<std::string>& known) {
@@ -35,7 +35,7 @@ PackedFormat format_named(const std::string& name) {
 
 // Four bits are too few for the head: a third of the whole error would be its own.
 PackedFormat head_format(PackedFormat weights) {
-  return weights == PackedFormat::n4 ? PackedFormat::i8 : weights;
+  return weights == PackedFormat::n4 ? PackedFormat::s6 : weights;
 }
 
 std::uint64_t f32_bytes(const Program& program) {
@@ -49,6 +49,7 @@ std::uint64_t f32_bytes(const Program& program) {
 // The format that keeps a weight as it is, where there is one.
 std::optional<PackedFormat> format_of(const StoredType& stored) {
   if (stored.dtype == DType::bf16) return PackedFormat::bf16;
+  if (stored.dtype == DType::f16) return PackedFormat::f16;
   for (const PackedFormat format : kFormats) {
     if (stored.dtype == DType::coded && packed_format_name(format) == stored.coding) return format;
   }

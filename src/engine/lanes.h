@@ -14,10 +14,10 @@ struct LaneChoice {
   // "reference": plain f32 loops, the oracle. "native": packed weights and fused kernels. "auto":
   // native, and reference for a program that cannot be lowered (event compiler.fallback).
   std::string lane = "auto";
-  // Of the native lane: f32 and bf16 (f32 arithmetic on the weights as they are, to bf16 rounding);
-  // i8 and n4 (integer weights and activations, see tensor/quantized_rows.h; under n4 embedding and
-  // head are i8). "auto": each matrix as the files store it where that is bf16, i8 or n4; the
-  // others f32, up to 4 GiB of the whole model, else i8.
+  // Of the native lane: f32, bf16 and f16 (f32 arithmetic on the weights as they are, or rounded to
+  // those types); i8, n4 and s6 (integer weights and activations, see tensor/quantized_rows.h;
+  // under n4 embedding and head are s6). "auto": each matrix as the files store it where that is
+  // one of these; the others f32, up to 4 GiB of the whole model, else i8.
   std::string weights = "auto";
   std::string cache = "f32";  // of the native lane: f32 or i8
 };

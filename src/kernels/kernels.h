@@ -114,7 +114,7 @@ struct Kernels {
   std::string_view needs;        // of the processor, for people
   std::int64_t tile_rows;        // rows that meet a weight while it is in a register
   std::int64_t group_tile_rows;  // the same of grouped matrices
-  // i8 and n4 take their rows as kRowBlock tells when there are at least so many; 0: never.
+  // i8, n4 and s6 take their rows as kRowBlock tells when there are at least so many; 0: never.
   std::int64_t blocks_from;
   bool (*is_supported)();  // by this machine
 
@@ -130,11 +130,13 @@ struct Kernels {
   // see GroupedFormat), and the group's values: 12 + group bytes.
   void (*quantize_groups)(const float* x, std::int64_t inputs, std::int64_t group,
                           std::int32_t zero, std::byte* to);
-  // Linears by format of the packed matrix. x: floats for f32 and bf16, int8 for i8 and n4.
+  // Linears by format of the packed matrix. x: floats for f32, bf16 and f16, else int8.
   void (*linear_f32)(const LinearTask& task);
   void (*linear_bf16)(const LinearTask& task);
+  void (*linear_f16)(const LinearTask& task);
   void (*linear_i8)(const LinearTask& task);
   void (*linear_n4)(const LinearTask& task);
+  void (*linear_s6)(const LinearTask& task);
   void (*linear_grouped)(const LinearTask& task);
   void (*attend_f32)(const AttentionTask& task);
   void (*attend_i8)(const AttentionTask& task);

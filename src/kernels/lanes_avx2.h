@@ -127,6 +127,14 @@ struct Avx2Lanes {
     high = {level(_mm256_and_si256(_mm256_srli_epi16(a, 4), mask), scales.even.a, scales.odd.a),
             level(_mm256_and_si256(_mm256_srli_epi16(b, 4), mask), scales.even.b, scales.odd.b)};
   }
+  // Four times the code, as a signed byte, is made of its nibble and of its two upper bits.
+  static void widen6(const std::byte* from, Scales scales, W (&out)[4]) {
+    const I a = load_codes(from), b = load_codes(from + 64), top = load_codes(from + 128);
+    out[0] = both6(shifted<2>(a), shifted<6>(top), scales);
+    out[1] = both6(shifted<-2>(a), shifted<4>(top), scales);
+    out[2] = both6(shifted<2>(b), shifted<2>(top), scales);
+    out[3] = both6(shifted<-2>(b), top, scales);
+  }
   static Table load_table(const std::int8_t* levels) {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(levels)));
   }
@@ -179,7 +187,28 @@ struct Avx2Lanes {
   static __m256i level(__m256i codes, __m256i even_scales, __m256i odd_scales) {
     const __m256i table =
         _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(kN4Levels)));
-    const __m256i levels = _mm256_shuffle_epi8(table, codes);
+    return scaled(_mm256_shuffle_epi8(table, codes), even_scales, odd_scales);
+  }
+  static I load_codes(const std::byte* from) { return {load_half(from), load_half(from + 32)}; }
+  template <int kBits>
+  static I shifted(I x) {
+    if constexpr (kBits < 0) {
+      return {_mm256_srli_epi16(x.a, -kBits), _mm256_srli_epi16(x.b, -kBits)};
+    } else {
+      return {_mm256_slli_epi16(x.a, kBits), _mm256_slli_epi16(x.b, kBits)};
+    }
+  }
+  static W both6(I nibbles, I top, Scales scales) {
+    return {scaled(join6(nibbles.a, top.a), scales.even.a, scales.odd.a),
+            scaled(join6(nibbles.b, top.b), scales.even.b, scales.odd.b)};
+  }
+  static __m256i join6(__m256i nibbles, __m256i top) {
+    const __m256i low = _mm256_and_si256(nibbles, _mm256_set1_epi8(0x3C));
+    const __m256i high = _mm256_and_si256(top, _mm256_set1_epi8(static_cast<char>(0xC0)));
+    return _mm256_xor_si256(_mm256_or_si256(low, high), _mm256_set1_epi8(static_cast<char>(0x80)));
+  }
+  // levels * scales / 128, rounded, in the order of the outputs.
+  static __m256i scaled(__m256i levels, __m256i even_scales, __m256i odd_scales) {
     const __m256i even = _mm256_mulhrs_epi16(_mm256_slli_epi16(levels, 8), even_scales);
     const __m256i odd = _mm256_mulhrs_epi16(
         _mm256_and_si256(levels, _mm256_set1_epi16(static_cast<short>(0xFF00))), odd_scales);

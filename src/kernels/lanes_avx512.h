@@ -109,6 +109,15 @@ struct Avx512Lanes {
     low = level(_mm512_and_si512(codes, mask), scales);
     high = level(_mm512_and_si512(_mm512_srli_epi16(codes, 4), mask), scales);
   }
+  // Four times the code, as a signed byte, is made of its nibble and of its two upper bits.
+  static void widen6(const std::byte* from, Scales scales, W (&out)[4]) {
+    const __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + 64);
+    const __m512i top = _mm512_loadu_si512(from + 128);
+    out[0] = scaled(join6(_mm512_slli_epi16(a, 2), _mm512_slli_epi16(top, 6)), scales);
+    out[1] = scaled(join6(_mm512_srli_epi16(a, 2), _mm512_slli_epi16(top, 4)), scales);
+    out[2] = scaled(join6(_mm512_slli_epi16(b, 2), _mm512_slli_epi16(top, 2)), scales);
+    out[3] = scaled(join6(_mm512_srli_epi16(b, 2), top), scales);
+  }
   static Table load_table(const std::int8_t* levels) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(levels));
     return _mm512_xor_si512(_mm512_broadcast_i32x4(bytes),
@@ -125,7 +134,15 @@ struct Avx512Lanes {
   static W level(__m512i codes, Scales scales) {
     const __m512i table =
         _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(kN4Levels)));
-    const __m512i levels = _mm512_shuffle_epi8(table, codes);
+    return scaled(_mm512_shuffle_epi8(table, codes), scales);
+  }
+  static __m512i join6(__m512i nibbles, __m512i top) {
+    const __m512i low = _mm512_and_si512(nibbles, _mm512_set1_epi8(0x3C));
+    const __m512i high = _mm512_and_si512(top, _mm512_set1_epi8(static_cast<char>(0xC0)));
+    return _mm512_xor_si512(_mm512_or_si512(low, high), _mm512_set1_epi8(static_cast<char>(0x80)));
+  }
+  // levels * scales / 128, rounded, in the order of the outputs.
+  static W scaled(__m512i levels, Scales scales) {
     const __m512i even = _mm512_mulhrs_epi16(_mm512_slli_epi16(levels, 8), scales.even);
     const __m512i odd = _mm512_mulhrs_epi16(
         _mm512_and_si512(levels, _mm512_set1_epi16(static_cast<short>(0xFF00))), scales.odd);

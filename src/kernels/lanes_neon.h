@@ -141,6 +141,19 @@ struct NeonLanes {
       high.q[i] = level(vshrq_n_u8(codes, 4), scales.even[i], scales.odd[i]);
     }
   }
+  // Four times the code, as a signed byte, is made of its nibble and of its two upper bits.
+  static void widen6(const std::byte* from, Scales scales, W (&out)[4]) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
+    for (int i = 0; i < 4; ++i) {
+      const uint8x16_t a = vld1q_u8(bytes + 16 * i), b = vld1q_u8(bytes + 64 + 16 * i);
+      const uint8x16_t top = vld1q_u8(bytes + 128 + 16 * i);
+      const int16x8_t even = scales.even[i], odd = scales.odd[i];
+      out[0].q[i] = scaled(join6(vshlq_n_u8(a, 2), vshlq_n_u8(top, 6)), even, odd);
+      out[1].q[i] = scaled(join6(vshrq_n_u8(a, 2), vshlq_n_u8(top, 4)), even, odd);
+      out[2].q[i] = scaled(join6(vshlq_n_u8(b, 2), vshlq_n_u8(top, 2)), even, odd);
+      out[3].q[i] = scaled(join6(vshrq_n_u8(b, 2), top), even, odd);
+    }
+  }
   static Table load_table(const std::int8_t* levels) { return vld1q_s8(levels); }
   static void look_up(const std::byte* from, Table table, W& low, W& high) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(from);
@@ -154,7 +167,16 @@ struct NeonLanes {
 
  private:
   static int8x16_t level(uint8x16_t codes, int16x8_t even_scales, int16x8_t odd_scales) {
-    const int16x8_t levels = vreinterpretq_s16_s8(vqtbl1q_s8(vld1q_s8(kN4Levels), codes));
+    return scaled(vqtbl1q_s8(vld1q_s8(kN4Levels), codes), even_scales, odd_scales);
+  }
+  static int8x16_t join6(uint8x16_t nibbles, uint8x16_t top) {
+    const uint8x16_t low = vandq_u8(nibbles, vdupq_n_u8(0x3C));
+    const uint8x16_t high = vandq_u8(top, vdupq_n_u8(0xC0));
+    return vreinterpretq_s8_u8(veorq_u8(vorrq_u8(low, high), vdupq_n_u8(0x80)));
+  }
+  // levels * scales / 128, rounded, in the order of the outputs.
+  static int8x16_t scaled(int8x16_t bytes, int16x8_t even_scales, int16x8_t odd_scales) {
+    const int16x8_t levels = vreinterpretq_s16_s8(bytes);
     const int16x8_t even = vqrdmulhq_s16(vshlq_n_s16(levels, 8), even_scales);
     const int16x8_t odd = vqrdmulhq_s16(
         vandq_s16(levels, vdupq_n_s16(static_cast<std::int16_t>(0xFF00))), odd_scales);

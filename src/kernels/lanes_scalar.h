@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tensor/n4.h"
+#include "tensor/s6.h"
 
 namespace linnet {
 namespace {
@@ -156,6 +157,19 @@ struct ScalarLanes {
       const int code = static_cast<int>(from[i]);
       low.byte[to] = n4_byte(code & 15, scales.scale[output]);
       high.byte[to] = n4_byte(code >> 4, scales.scale[output]);
+    }
+  }
+  // The same of 6-bit codes: sixteen outputs times sixteen inputs; see S6.
+  static void widen6(const std::byte* from, Scales scales, W (&out)[4]) {
+    for (int i = 0; i < 64; ++i) {
+      const int lane = i / 16, word = i % 16 / 2, odd = i % 2;
+      const int output = 4 * lane + 2 * odd + word / 4;
+      const int to = 4 * output + word % 4;
+      for (int part = 0; part < 4; ++part) {
+        const int low = static_cast<int>(from[part / 2 * 64 + i]) >> (part % 2 * 4) & 15;
+        const int high = static_cast<int>(from[128 + i]) >> (2 * part) & 3;
+        out[part].byte[to] = s6_byte((low | high << 4) - 32, scales.scale[output]);
+      }
     }
   }
   // The levels that the codes of sixteen outputs times eight inputs choose.

@@ -166,6 +166,14 @@ struct CodeTile {
   }
 };
 
+// The numbers of matrices of floats that are not f32.
+struct Bf16 {
+  std::uint16_t bits;
+};
+struct F16 {
+  std::uint16_t bits;
+};
+
 template <class Number>
 struct FloatTile {
   static constexpr std::int64_t kInputsPerUnit = 1;
@@ -204,8 +212,12 @@ struct FloatTile {
     return L::load(from);
   }
   template <class L>
-  [[gnu::always_inline]] static inline typename L::F load_number(L, const std::uint16_t* from) {
-    return L::load_bf16(from);
+  [[gnu::always_inline]] static inline typename L::F load_number(L, const Bf16* from) {
+    return L::load_bf16(&from->bits);
+  }
+  template <class L>
+  [[gnu::always_inline]] static inline typename L::F load_number(L, const F16* from) {
+    return L::load_f16(&from->bits);
   }
 };
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "kernels/linear.h"
+#include "kernels/s6.h"
 
 namespace linnet {
 namespace {
@@ -123,23 +124,25 @@ void tiled_i8(const LinearTask& task) {
   }
 }
 
-template <class L, class Tiles>
-void tiled_n4(const LinearTask& task) {
-  if (task.x.rows < kTiledFrom) return linear_n4<L>(task);
+// Codes that are widened to a strip of bytes first.
+template <class L, class Tiles, auto kWiden, auto kFewRows>
+void tiled_codes(const LinearTask& task) {
+  if (task.x.rows < kTiledFrom) return kFewRows(task);
   Tiles tiles;
   for (std::int64_t strip = task.first_strip; strip < task.end_strip; ++strip) {
     const std::byte* weights = task.strips + strip * task.strip_bytes;
-    widen_strip<L>(weights, task.inputs, task.scratch);
+    kWiden(weights, task.inputs, task.scratch);
     tile_strip<L>(tiles, task, strip, task.scratch, strip_scales(task, weights));
   }
 }
 
-// A table whose linears over I8 and N4 take matrix tiles where there are rows enough.
+// A table whose linears over I8, N4 and S6 take matrix tiles where there are rows enough.
 template <class L, class Tiles>
 constexpr Kernels with_tiles(Kernels table) {
   table.blocks_from = kTiledFrom;
   table.linear_i8 = tiled_i8<L, Tiles>;
-  table.linear_n4 = tiled_n4<L, Tiles>;
+  table.linear_n4 = tiled_codes<L, Tiles, widen_strip<L>, linear_n4<L>>;
+  table.linear_s6 = tiled_codes<L, Tiles, widen_s6<L>, linear_s6<L>>;
   return table;
 }
 

@@ -21,20 +21,37 @@ std::int64_t byte_place(std::int64_t output, std::int64_t input) {
   return input / 4 * 128 + output / 16 * 64 + output % 16 * 4 + input % 4;
 }
 
+// The byte of a vector of codes that belongs to an output (of 16) and an input (of 4).
+std::int64_t place_in_vector(std::int64_t output, std::int64_t input) {
+  return output / 4 * 16 + 2 * (output % 2 * 4 + input) + output % 4 / 2;
+}
+
 struct CodePlace {
   std::int64_t byte;
   bool high;
 };
 CodePlace code_place(std::int64_t output, std::int64_t input) {
   const std::int64_t block = input / kBlockInputs, vector = input % kBlockInputs / 8;
-  const std::int64_t n = output % 16, j = input % 4;
-  const std::int64_t in_lane = 2 * (n % 2 * 4 + j) + n % 4 / 2;
-  return {
-      block * kBlockBytes + kBlockInputs + vector * 128 + output / 16 * 64 + n / 4 * 16 + in_lane,
-      input % 8 >= 4};
+  return {block * kBlockBytes + kBlockInputs + vector * 128 + output / 16 * 64 +
+              place_in_vector(output % 16, input % 4),
+          input % 8 >= 4};
 }
 std::int64_t group_place(std::int64_t output, std::int64_t group) {
   return group / 4 * kBlockBytes + group % 4 * kStripOutputs + output;
+}
+
+constexpr std::int64_t kBlock6Inputs = 2 * kS6Group;
+constexpr std::int64_t kBlock6Bytes = kBlock6Inputs * kStripOutputs * 6 / 8 + 2 * kStripOutputs;
+
+// Where the codes of sixteen inputs of an output begin: the byte of the first in the first of three
+// vectors.
+std::int64_t codes6_place(std::int64_t output, std::int64_t input) {
+  const std::int64_t block = input / kBlock6Inputs, part = input % kBlock6Inputs / 16;
+  return block * kBlock6Bytes + 2 * kStripOutputs + part * 384 + output / 16 * 192 +
+         place_in_vector(output % 16, 0);
+}
+std::int64_t group6_place(std::int64_t output, std::int64_t group) {
+  return group / 2 * kBlock6Bytes + group % 2 * kStripOutputs + output;
 }
 
 // Fills one strip, which is zeroed. The tile and the rows are reused from strip to strip.
@@ -55,6 +72,7 @@ class StripWriter {
       switch (shape_.format) {
         case PackedFormat::f32:
         case PackedFormat::bf16:
+        case PackedFormat::f16:
           read_floats(row, tile_.data() + output * width_);
           break;
         case PackedFormat::i8:
@@ -63,12 +81,17 @@ class StripWriter {
         case PackedFormat::n4:
           write_n4(output, row);
           break;
+        case PackedFormat::s6:
+          write_s6(output, row);
+          break;
       }
     }
     if (shape_.format == PackedFormat::f32) {
       transpose<float>([](float value) { return value; });
     } else if (shape_.format == PackedFormat::bf16) {
       transpose<std::uint16_t>(f32_to_bf16);
+    } else if (shape_.format == PackedFormat::f16) {
+      transpose<std::uint16_t>(f32_to_f16);
     }
   }
 
@@ -123,6 +146,26 @@ class StripWriter {
     }
     put_scale(output, n4_.scale);
   }
+  void write_s6(std::int64_t output, std::int64_t row) {
+    if (row < 0 || !source_.read_s6(row, s6_)) encode_s6(floats(row), {}, s6_);
+    s6_.codes.resize(static_cast<std::size_t>(shape_.inputs));
+    for (std::int64_t k = 0; k < shape_.inputs; k += 16) {
+      const std::int8_t* codes = s6_.codes.data() + k;
+      std::byte* place = strip_ + codes6_place(output, k);
+      for (int j = 0; j < 4; ++j, place += 2) {
+        const int a = codes[j] + 32, b = codes[4 + j] + 32;
+        const int c = codes[8 + j] + 32, d = codes[12 + j] + 32;
+        place[0] = static_cast<std::byte>((a & 15) | (b & 15) << 4);
+        place[64] = static_cast<std::byte>((c & 15) | (d & 15) << 4);
+        place[128] = static_cast<std::byte>(a >> 4 | b >> 4 << 2 | c >> 4 << 4 | d >> 4 << 6);
+      }
+    }
+    for (std::size_t g = 0; g < s6_.groups.size(); ++g) {
+      strip_[group6_place(output, static_cast<std::int64_t>(g))] =
+          static_cast<std::byte>(s6_.groups[g]);
+    }
+    put_scale(output, s6_.scale);
+  }
 
   const PackedShape& shape_;
   std::int64_t width_;
@@ -130,6 +173,7 @@ class StripWriter {
   std::vector<float> tile_;  // of floats [32, width], else one row
   I8Row i8_;
   N4Row n4_;
+  S6Row s6_;
   std::byte* strip_ = nullptr;
 };
 
@@ -150,10 +194,14 @@ std::string_view packed_format_name(PackedFormat format) {
       return "f32";
     case PackedFormat::bf16:
       return "bf16";
+    case PackedFormat::f16:
+      return "f16";
     case PackedFormat::i8:
       return "i8";
     case PackedFormat::n4:
       return "n4";
+    case PackedFormat::s6:
+      return "s6";
   }
   return "";
 }
@@ -163,12 +211,17 @@ std::int64_t PackedShape::strip_bytes() const {
     case PackedFormat::f32:
       return inputs * kStripOutputs * 4;
     case PackedFormat::bf16:
+    case PackedFormat::f16:
       return inputs * kStripOutputs * 2;
     case PackedFormat::i8:
       return inputs * kStripOutputs + kScaleBytes;
     case PackedFormat::n4: {
       const std::int64_t blocks = (inputs + kBlockInputs - 1) / kBlockInputs;
       return inputs * kStripOutputs / 2 + blocks * kBlockInputs + kScaleBytes;
+    }
+    case PackedFormat::s6: {
+      const std::int64_t blocks = (inputs + kBlock6Inputs - 1) / kBlock6Inputs;
+      return inputs * kStripOutputs * 6 / 8 + blocks * 2 * kStripOutputs + kScaleBytes;
     }
   }
   return 0;
@@ -231,6 +284,10 @@ void PackedMatrix::decode_output(std::int64_t output, std::int64_t inputs, float
         std::memcpy(&half, strip + 2 * number, sizeof half);
         out[k] = bf16_to_f32(half);
         break;
+      case PackedFormat::f16:
+        std::memcpy(&half, strip + 2 * number, sizeof half);
+        out[k] = f16_to_f32(half);
+        break;
       case PackedFormat::i8:
         out[k] = scale * static_cast<float>(static_cast<int>(strip[byte_place(n, k)]) - 128);
         break;
@@ -239,6 +296,15 @@ void PackedMatrix::decode_output(std::int64_t output, std::int64_t inputs, float
         const int byte = static_cast<int>(strip[place.byte]);
         const auto c = static_cast<std::int8_t>(strip[group_place(n, k / kN4Group)]);
         out[k] = scale * static_cast<float>(n4_byte(place.high ? byte >> 4 : byte & 15, c));
+        break;
+      }
+      case PackedFormat::s6: {
+        const std::byte* place = strip + codes6_place(n, k) + 2 * (k % 4);
+        const std::int64_t part = k % 16 / 4;
+        const int low = static_cast<int>(place[part / 2 * 64]) >> (part % 2 * 4) & 15;
+        const int high = static_cast<int>(place[128]) >> (2 * part) & 3;
+        const auto c = static_cast<std::int8_t>(strip[group6_place(n, k / kS6Group)]);
+        out[k] = scale * static_cast<float>(s6_byte((low | high << 4) - 32, c));
         break;
       }
     }

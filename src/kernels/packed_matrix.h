@@ -1,6 +1,6 @@
 // A matrix packed for the kernels: strips of 32 outputs, each one stream of bytes, one after the
 // other. What a strip holds, by format:
-//   f32, bf16  [inputs][32] numbers.
+//   f32, bf16, f16  [inputs][32] numbers.
 //   i8         [inputs / 4] pairs of vectors, each 16 outputs by 4 inputs: byte 4n + j of vector u
 //   is
 //              code[n][4u + j] + 128. Then [32] f32 scales.
@@ -8,6 +8,12 @@
 //              16 outputs by 8 inputs: byte 2i + h of lane l (a vector is four lanes of 16 bytes)
 //              holds output 4l + 2h + i / 4, inputs i % 4 (low nibble) and 4 + i % 4 (high). The
 //              last block may have two groups only. Then [32] f32 scales.
+//   s6         blocks of two groups of 64 inputs: [2][32] bytes c, then for every 16 inputs, for
+//   the
+//              first and the last 16 outputs, three vectors: nibbles of inputs 0-3 (low) and 4-7
+//              (high), of 8-11 and 12-15, and the upper two bits of all, inputs 0-3 in bits 0 and
+//              1, and so on; outputs and inputs in a vector as in n4. The last block may have one
+//              group only. Then [32] f32 scales.
 // Integer formats pad the inputs with zeros to a multiple of 64; all pad the outputs to 32.
 #pragma once
 
@@ -24,11 +30,11 @@
 
 namespace linnet {
 
-enum class PackedFormat : std::uint8_t { f32, bf16, i8, n4 };
+enum class PackedFormat : std::uint8_t { f32, bf16, f16, i8, n4, s6 };
 
 std::string_view packed_format_name(PackedFormat format);
 inline bool is_integer(PackedFormat format) {
-  return format == PackedFormat::i8 || format == PackedFormat::n4;
+  return format == PackedFormat::i8 || format == PackedFormat::n4 || format == PackedFormat::s6;
 }
 
 struct PackedShape {

@@ -10,6 +10,7 @@
 #include "kernels/kernels.h"
 #include "kernels/linear.h"
 #include "kernels/rows.h"
+#include "kernels/s6.h"
 
 namespace linnet {
 namespace {
@@ -27,9 +28,11 @@ constexpr Kernels make_table(std::string_view name, std::string_view needs,
       .quantize = quantize_row<L>,
       .quantize_groups = quantize_groups<L>,
       .linear_f32 = linear_float<L, float>,
-      .linear_bf16 = linear_float<L, std::uint16_t>,
+      .linear_bf16 = linear_float<L, Bf16>,
+      .linear_f16 = linear_float<L, F16>,
       .linear_i8 = linear_i8<L>,
       .linear_n4 = linear_n4<L>,
+      .linear_s6 = linear_s6<L>,
       .linear_grouped = linear_grouped<L>,
       .attend_f32 = attend_segment<L, FloatBlocks>,
       .attend_i8 = attend_segment<L, ByteBlocks>,

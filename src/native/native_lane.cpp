@@ -59,6 +59,11 @@ class JoinedRows final : public RowSource {
     const CodedRows* rows = source.part->coded_rows();
     return rows != nullptr && rows->read_n4(source.row, out);
   }
+  bool read_s6(std::int64_t row, S6Row& out) const override {
+    const Source source = find(row);
+    const CodedRows* rows = source.part->coded_rows();
+    return rows != nullptr && rows->read_s6(source.row, out);
+  }
 
  private:
   struct Source {
@@ -96,7 +101,8 @@ PackedFormat format_of(const MatrixPlan& plan, const NativeOptions& options) {
   const auto& wanted = plan.is_head ? options.head : options.weights;
   if (wanted) return *wanted;
   if (options.stored.empty()) return PackedFormat::f32;
-  constexpr PackedFormat kFromFinest[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::i8};
+  constexpr PackedFormat kFromFinest[] = {PackedFormat::f32, PackedFormat::f16, PackedFormat::bf16,
+                                          PackedFormat::i8, PackedFormat::s6};
   for (const PackedFormat format : kFromFinest) {
     for (const WeightId id : plan.weights) {
       if (options.stored[static_cast<std::size_t>(id)] == format) return format;

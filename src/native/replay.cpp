@@ -162,10 +162,14 @@ class Replay {
     switch (format) {
       case PackedFormat::bf16:
         return lane_.kernels().linear_bf16;
+      case PackedFormat::f16:
+        return lane_.kernels().linear_f16;
       case PackedFormat::i8:
         return lane_.kernels().linear_i8;
       case PackedFormat::n4:
         return lane_.kernels().linear_n4;
+      case PackedFormat::s6:
+        return lane_.kernels().linear_s6;
       case PackedFormat::f32:
         break;
     }

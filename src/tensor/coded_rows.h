@@ -20,6 +20,7 @@ class RowSource {
   // The row as it is stored; false (and nothing written) when it is of another format.
   virtual bool read_i8(std::int64_t, I8Row&) const { return false; }
   virtual bool read_n4(std::int64_t, N4Row&) const { return false; }
+  virtual bool read_s6(std::int64_t, S6Row&) const { return false; }
 };
 
 class CodedRows : public RowSource {

@@ -1,8 +1,11 @@
-// Linnet's own weight formats, one output row at a time. Both make every weight one scale per row
+// Linnet's own weight formats, one output row at a time. All make every weight one scale per row
 // times a signed byte, so that the product with int8 activations is one exact integer.
 //   I8  8 bits:    w = scale * code, code in [-127, 127].
 //   N4  4.25 bits: w = scale * n4_byte(code, c): a code of 4 bits per weight, c one signed byte per
 //                  group of 32 weights along the inputs (the last group may be shorter).
+//   S6  6.125 bits: w = scale * s6_byte(code, c): a code of 6 bits per weight, c one signed byte
+//   per
+//                   group of 64.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "tensor/n4.h"
+#include "tensor/s6.h"
 
 namespace linnet {
 
@@ -24,6 +28,12 @@ struct N4Row {
   std::vector<std::uint8_t> codes;  // [width], one code per byte
 };
 
+struct S6Row {
+  float scale = 0;                  // exactly an f16
+  std::vector<std::int8_t> groups;  // [ceil(width / 64)]
+  std::vector<std::int8_t> codes;   // [width], in [-32, 31]
+};
+
 // scale = max|w| / 127, codes rounded to nearest, ties to even.
 void encode_i8(std::span<const float> row, I8Row& out);
 void decode_i8(const I8Row& row, float* out);
@@ -33,5 +43,9 @@ void decode_i8(const I8Row& row, float* out);
 // `importance` weighs the inputs (their mean square over a calibration text), or is empty.
 void encode_n4(std::span<const float> row, std::span<const float> importance, N4Row& out);
 void decode_n4(const N4Row& row, float* out);
+
+// The same with the best of 8 scales.
+void encode_s6(std::span<const float> row, std::span<const float> importance, S6Row& out);
+void decode_s6(const S6Row& row, float* out);
 
 }  // namespace linnet

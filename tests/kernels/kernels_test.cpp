@@ -135,10 +135,14 @@ class LinearCase {
         return table.linear_f32;
       case PackedFormat::bf16:
         return table.linear_bf16;
+      case PackedFormat::f16:
+        return table.linear_f16;
       case PackedFormat::i8:
         return table.linear_i8;
       case PackedFormat::n4:
         return table.linear_n4;
+      case PackedFormat::s6:
+        return table.linear_s6;
     }
     return nullptr;
   }
@@ -150,8 +154,8 @@ class LinearCase {
   PackedMatrix matrix_;
 };
 
-constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::i8,
-                                     PackedFormat::n4};
+constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::f16,
+                                     PackedFormat::i8,  PackedFormat::n4,   PackedFormat::s6};
 
 }  // namespace
 

@@ -112,7 +112,10 @@ std::vector<float> multiply(const Kernels& table, const PackedMatrix& matrix,
   task.out = out.data();
   task.out_stride = task.outputs = outputs;
   task.scratch = scratch.data();
-  (shape.format == PackedFormat::i8 ? table.linear_i8 : table.linear_n4)(task);
+  const auto linear = shape.format == PackedFormat::i8   ? table.linear_i8
+                      : shape.format == PackedFormat::n4 ? table.linear_n4
+                                                         : table.linear_s6;
+  linear(task);
   return out;
 }
 
@@ -121,7 +124,7 @@ std::vector<float> multiply(const Kernels& table, const PackedMatrix& matrix,
 TEST_CASE("matrix tiles give the scalar bits, over odd shapes and row counts") {
   const Kernels& scalar = *all_kernels().back();
   ThreadPool pool(1);
-  for (const PackedFormat format : {PackedFormat::i8, PackedFormat::n4}) {
+  for (const PackedFormat format : {PackedFormat::i8, PackedFormat::n4, PackedFormat::s6}) {
     CAPTURE(packed_format_name(format));
     const std::int64_t shapes[][2] = {{64, 32}, {37, 40}, {640, 33}, {1100, 16}};
     for (const auto& shape : shapes) {

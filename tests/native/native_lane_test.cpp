@@ -30,8 +30,8 @@ std::unique_ptr<NativeLane> native(PackedFormat format, int threads = 1,
                                       std::make_shared<ThreadPool>(threads), options);
 }
 
-constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::i8,
-                                     PackedFormat::n4};
+constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::f16,
+                                     PackedFormat::i8,  PackedFormat::n4,   PackedFormat::s6};
 
 std::vector<std::int32_t> best_tokens(const std::vector<float>& logits) {
   std::vector<std::int32_t> best;
@@ -67,8 +67,11 @@ TEST_CASE("other formats stay near the reference") {
     PackedFormat format;
     double most;
   };
-  for (const Bound& bound :
-       {Bound{PackedFormat::bf16, 0.01}, {PackedFormat::i8, 0.04}, {PackedFormat::n4, 0.25}}) {
+  for (const Bound& bound : {Bound{PackedFormat::bf16, 0.01},
+                             {PackedFormat::f16, 0.001},
+                             {PackedFormat::i8, 0.04},
+                             {PackedFormat::s6, 0.08},
+                             {PackedFormat::n4, 0.25}}) {
     const PackedFormat format = bound.format;
     CAPTURE(packed_format_name(format));
     const auto got = run_alone(*native(format), tokens);

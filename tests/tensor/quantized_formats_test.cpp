@@ -188,6 +188,37 @@ TEST_CASE("I8 and N4 come back within their steps") {
   }
 }
 
+TEST_CASE("S6 comes back within its step, by the nearest codes") {
+  for (const std::size_t width : {64u, 37u, 576u, 4096u}) {
+    const std::vector<float> row = normals(width, 7);
+    std::vector<float> decoded(width);
+    S6Row codes;
+    encode_s6(row, {}, codes);
+    decode_s6(codes, decoded.data());
+    CHECK(codes.groups.size() == (width + 63) / 64);
+    CHECK(relative_error(decoded, row) < 0.035);
+    CHECK(f16_to_f32(f32_to_f16(codes.scale)) == codes.scale);
+    for (std::size_t i = 0; i < width; ++i) {
+      const std::int8_t c = codes.groups[i / 64];
+      for (int code = -32; code < 32; ++code) {
+        const float other = codes.scale * static_cast<float>(s6_byte(code, c));
+        CHECK(std::fabs(decoded[i] - row[i]) <= std::fabs(other - row[i]) * 1.0001f);
+      }
+    }
+  }
+  S6Row codes;
+  std::vector<float> zeros(70), decoded(70, 1.0f);
+  encode_s6(zeros, {}, codes);
+  decode_s6(codes, decoded.data());
+  CHECK(decoded == zeros);
+  for (int c = -127; c <= 127; ++c) {
+    for (int code = -32; code < 32; ++code) {
+      const double exact = std::floor(code * c / 32.0 + 0.5);
+      CHECK(s6_byte(code, static_cast<std::int8_t>(c)) == exact);
+    }
+  }
+}
+
 TEST_CASE("I8 and N4: zeros, a single large value, importance") {
   const std::vector<float> zeros(64, 0.0f);
   std::vector<float> decoded(64, 1.0f);
