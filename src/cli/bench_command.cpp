@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "cli/bench_machine.h"
+#include "cli/bench_model.h"
 #include "cli/bench_options.h"
 #include "cli/bench_tokenizer.h"
 
@@ -15,6 +17,8 @@ struct Subject {
 
 constexpr Subject kSubjects[] = {
     {"tokenizer", bench_tokenizer},
+    {"machine", bench_machine},
+    {"model", bench_model},
 };
 
 }  // namespace
@@ -31,12 +35,19 @@ Command make_bench_command() {
       "encodes and decodes in a second. --model may be a tokenizer.json too. Without --text three "
       "generated texts are used: like English, like Chinese, like code. \"first\" is the first "
       "encoding of a text, by a tokenizer that has seen none of its words.\n"
+      "machine: the ceilings, which are how fast all threads read memory, and the rate of the "
+      "multiplications of the kernels in use.\n"
+      "model: prompts, new tokens and passes over several rows, each with its share of the "
+      "ceilings, "
+      "which are measured anew before and after each line. Tokens are random, so --model needs no "
+      "tokenizer. The table is Markdown.\n"
       "Rates are the least, the median and the greatest of all runs.";
   command.examples = {
       "linnet bench tokenizer --model smollm2",
-      "linnet bench tokenizer --model path/to/tokenizer.json --text book.txt --json"};
+      "linnet bench tokenizer --model path/to/tokenizer.json --text book.txt --json",
+      "linnet bench machine", "linnet bench model --model smollm2 --weights i8 --cache i8"};
   command.argument = Argument{.name = "SUBJECT",
-                              .help = "what to measure: tokenizer",
+                              .help = "what to measure: tokenizer, machine or model",
                               .choices = names,
                               .required = true,
                               .set = to_choice(options->subject, names)};
@@ -51,6 +62,15 @@ Command make_bench_command() {
        .value = "N",
        .help = "how often each thing is measured (default 5)",
        .set = to_integer(options->runs, {1, 1000})},
+      {.name = "context",
+       .value = "N",
+       .help = "model: tokens of the long prompt (default 4096)",
+       .set = to_integer(options->context, {64, 1 << 20})},
+      {.name = "save",
+       .value = "FILE",
+       .help = "model: write the JSON record there too",
+       .is_path = true,
+       .set = to_text(options->save)},
       {.name = "json", .help = "print a JSON record", .set = to_flag(options->json)},
   };
   command.run = [options](CommandContext& context) {

@@ -14,6 +14,8 @@ struct BenchOptions {
   std::string subject;
   std::vector<std::string> texts;  // paths
   std::int64_t runs = 5;
+  std::int64_t context = 4096;  // model: tokens of the long prompt
+  std::string save;             // model: a file for the JSON record
   bool json = false;
 };
 

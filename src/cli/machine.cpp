@@ -117,6 +117,20 @@ std::vector<CpuFeature> cpu_features() {
 std::vector<CpuFeature> cpu_features() { return {}; }
 #endif
 
+std::string processor_name() {
+  std::istringstream lines(system_text("/proc/cpuinfo"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  utsname names{};
+  return ::uname(&names) == 0 ? names.machine : "unknown";
+}
+
+std::uint64_t peak_resident_bytes() {
+  return keyed_number(system_text("/proc/self/status"), "VmHWM:").value_or(0) << 10;
+}
+
 std::string platform_text() {
   utsname name{};
   if (::uname(&name) != 0) return "unknown";

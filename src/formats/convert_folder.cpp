@@ -72,8 +72,11 @@ std::vector<OutgoingTensor> folder_tensors(const ModelFiles& source, const Conve
     if (source.gguf != nullptr && info.name == "rope_freqs.weight") continue;
     const DType dtype = type_in_safetensors(info, source, options);
     decoded += dtype_info(info.dtype).plain() ? 0 : 1;
-    tensors.push_back({{info.name, dtype, info.shape},
-                       [&source, name = info.name] { return source.tensor(name); }});
+    OutgoingTensor& tensor = tensors.emplace_back();
+    tensor.info.name = info.name;
+    tensor.info.shape = info.shape;
+    tensor.info.dtype = dtype;
+    tensor.load = [&source, name = info.name] { return source.tensor(name); };
   }
   if (decoded > 0) {
     report.notes.push_back(fmt::format("{} tensors in blocks or codes were decoded", decoded));

@@ -1,4 +1,4 @@
-// Attention of one row over a segment of its context, as a template over lanes. Positions are the
+// Attention of rows over a segment of their context, as a template over lanes. Positions are the
 // lanes of the scores and elements of the head the lanes of the mix, so no sum crosses lanes but
 // the probabilities'. Blocks come in ascending order with a running maximum (online softmax:
 // Milakov and Gimelshein, 2018), each block corrected by e^(old maximum - new maximum).
@@ -11,55 +11,85 @@
 namespace linnet {
 namespace {
 
-// Scores and sums over f32 blocks.
+// Scores and sums over f32 blocks. V vectors are worked on together, so that what is splat over the
+// lanes is used V times. Not inlined: each loop needs all registers, and a constant of another one
+// kept in a register would push the sums out.
 template <class L, int G>
 struct FloatBlocks {
   using F = typename L::F;
-  explicit FloatBlocks(const AttentionTask& of)
-      : dim(of.dim), width(padded_dim(of.dim)), task(of) {}
+  explicit FloatBlocks(std::int64_t of) : dim(of), width(padded_dim(of)) {}
 
-  [[gnu::always_inline]] inline void score(const std::byte* block, std::int64_t unit,
-                                           std::int64_t head,
-                                           float (&scores)[G][kBlockPositions]) const {
+  // Of V units of sixteen positions.
+  template <int V>
+  [[gnu::noinline]] void score(const AttentionTask& task, const std::byte* block,
+                               const std::byte* next, std::int64_t unit, std::int64_t head,
+                               float (&scores)[G][kBlockPositions]) const {
     const float* query = task.query + head * dim;
     const float* key = reinterpret_cast<const float*>(block) + unit * 16 * dim;
-    F sums[G];
-#pragma GCC unroll 4
-    for (int g = 0; g < G; ++g) sums[g] = L::splat(0.0f);
+    const float* ahead = reinterpret_cast<const float*>(next) + unit * 16 * dim;
+    F sums[G][V];
+#pragma GCC unroll 16
+    for (int i = 0; i < G * V; ++i) sums[i / V][i % V] = L::splat(0.0f);
     for (std::int64_t d = 0; d < dim; ++d) {
-      const F lane = L::load(key + 16 * d);
+      F lanes[V];
 #pragma GCC unroll 4
-      for (int g = 0; g < G; ++g) sums[g] = L::fma(L::splat(query[g * dim + d]), lane, sums[g]);
+      for (int v = 0; v < V; ++v) {
+        __builtin_prefetch(ahead + 16 * (v * dim + d));
+        lanes[v] = L::load(key + 16 * (v * dim + d));
+      }
+#pragma GCC unroll 4
+      for (int g = 0; g < G; ++g) {
+        const F q = L::splat(query[g * dim + d]);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) sums[g][v] = L::fma(q, lanes[v], sums[g][v]);
+      }
     }
-#pragma GCC unroll 4
-    for (int g = 0; g < G; ++g) {
-      L::store(scores[g] + 16 * unit, L::mul(sums[g], L::splat(task.scale)));
+#pragma GCC unroll 16
+    for (int i = 0; i < G * V; ++i) {
+      L::store(scores[i / V] + 16 * (unit + i % V),
+               L::mul(sums[i / V][i % V], L::splat(task.scale)));
     }
   }
 
-  [[gnu::always_inline]] inline void mix(const std::byte* block, std::int64_t head,
-                                         std::int64_t low, std::int64_t high,
-                                         const float (&scores)[G][kBlockPositions],
-                                         const float (&correction)[G]) const {
-    const float* values = reinterpret_cast<const float*>(block) + kBlockPositions * dim;
-    for (std::int64_t d = 0; d < width; d += 16) {
-      F sums[G];
+  void prepare(const std::byte*, std::int64_t, std::int64_t, const float (&)[G][kBlockPositions]) {}
+
+  // Of 16 V elements of the heads.
+  template <int V>
+  [[gnu::noinline]] void mix(const AttentionTask& task, const std::byte* block,
+                             const std::byte* next, std::int64_t d, std::int64_t head,
+                             std::int64_t low, std::int64_t high,
+                             const float (&scores)[G][kBlockPositions],
+                             const float (&correction)[G]) const {
+    const float* values = reinterpret_cast<const float*>(block) + kBlockPositions * dim + d;
+    const float* ahead = reinterpret_cast<const float*>(next) + kBlockPositions * dim + d;
+    float* mixed = task.mixed + head * width + d;
+    F sums[G][V];
+#pragma GCC unroll 16
+    for (int i = 0; i < G * V; ++i) {
+      sums[i / V][i % V] =
+          L::mul(L::load(mixed + i / V * width + 16 * (i % V)), L::splat(correction[i / V]));
+    }
+    for (std::int64_t position = low; position < high; ++position) {
+      F lanes[V];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        __builtin_prefetch(ahead + position * width + 16 * v);
+        lanes[v] = L::load(values + position * width + 16 * v);
+      }
 #pragma GCC unroll 4
       for (int g = 0; g < G; ++g) {
-        sums[g] = L::mul(L::load(task.mixed + (head + g) * width + d), L::splat(correction[g]));
-      }
-      for (std::int64_t i = low; i < high; ++i) {
-        const F lane = L::load(values + i * width + d);
+        const F p = L::splat(scores[g][position]);
 #pragma GCC unroll 4
-        for (int g = 0; g < G; ++g) sums[g] = L::fma(L::splat(scores[g][i]), lane, sums[g]);
+        for (int v = 0; v < V; ++v) sums[g][v] = L::fma(p, lanes[v], sums[g][v]);
       }
-#pragma GCC unroll 4
-      for (int g = 0; g < G; ++g) L::store(task.mixed + (head + g) * width + d, sums[g]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < G * V; ++i) {
+      L::store(mixed + i / V * width + 16 * (i % V), sums[i / V][i % V]);
     }
   }
 
   std::int64_t dim, width;
-  const AttentionTask& task;
 };
 
 // Over int8 blocks: queries are int8 too, so a score is one exact integer; the probabilities of a
@@ -68,71 +98,105 @@ template <class L, int G>
 struct ByteBlocks {
   using F = typename L::F;
   using I = typename L::I;
-  explicit ByteBlocks(const AttentionTask& of)
-      : width(padded_dim(of.dim)), layout(CacheFormat::i8, of.dim), task(of) {}
+  explicit ByteBlocks(std::int64_t dim) : width(padded_dim(dim)), layout(CacheFormat::i8, dim) {}
 
-  [[gnu::always_inline]] inline void score(const std::byte* block, std::int64_t unit,
-                                           std::int64_t head,
-                                           float (&scores)[G][kBlockPositions]) const {
+  template <int V>
+  [[gnu::noinline]] void score(const AttentionTask& task, const std::byte* block,
+                               const std::byte* next, std::int64_t unit, std::int64_t head,
+                               float (&scores)[G][kBlockPositions]) const {
     const std::byte* keys = block + unit * 16 * width;
-    const auto* codes = reinterpret_cast<const std::byte*>(task.codes + head * width);
-    I sums[G];
-#pragma GCC unroll 4
-    for (int g = 0; g < G; ++g) sums[g] = L::splat_int(-L::kZero * task.code_sum[head + g]);
+    const std::byte* ahead = next + unit * 16 * width;
+    const auto* query = reinterpret_cast<const std::byte*>(task.codes + head * width);
+    I sums[G][V];
+#pragma GCC unroll 16
+    for (int i = 0; i < G * V; ++i) {
+      sums[i / V][i % V] = L::splat_int(-L::kZero * task.code_sum[head + i / V]);
+    }
     for (std::int64_t d = 0; d < width; d += 4) {
-      const typename L::W lane = L::load_weights(keys + 16 * d);
+      typename L::W lanes[V];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        __builtin_prefetch(ahead + 16 * (v * width + d));
+        lanes[v] = L::load_weights(keys + 16 * (v * width + d));
+      }
 #pragma GCC unroll 4
       for (int g = 0; g < G; ++g) {
-        sums[g] = L::dot(sums[g], lane, L::splat_quad(codes + g * width + d));
+        const typename L::A q = L::splat_quad(query + g * width + d);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) sums[g][v] = L::dot(sums[g][v], lanes[v], q);
       }
     }
-    const F scales =
-        L::load(reinterpret_cast<const float*>(block + layout.key_scales()) + 16 * unit);
-#pragma GCC unroll 4
-    for (int g = 0; g < G; ++g) {
+    const auto* scales = reinterpret_cast<const float*>(block + layout.key_scales()) + 16 * unit;
+#pragma GCC unroll 16
+    for (int i = 0; i < G * V; ++i) {
+      const int g = i / V, v = i % V;
       const F scale = L::splat(task.code_scale[head + g] * task.scale);
-      L::store(scores[g] + 16 * unit, L::mul(L::mul(L::to_float(sums[g]), scales), scale));
+      L::store(scores[g] + 16 * (unit + v),
+               L::mul(L::mul(L::to_float(sums[g][v]), L::load(scales + 16 * v)), scale));
     }
   }
 
-  [[gnu::always_inline]] inline void mix(const std::byte* block, std::int64_t head,
-                                         std::int64_t low, std::int64_t high,
-                                         const float (&scores)[G][kBlockPositions],
-                                         const float (&correction)[G]) const {
+  void prepare(const std::byte* block, std::int64_t low, std::int64_t high,
+               const float (&scores)[G][kBlockPositions]) {
     const auto* scales = reinterpret_cast<const float*>(block + layout.value_scales());
-    alignas(64) std::int16_t codes[G][kBlockPositions] = {};
-    float step[G];
     for (int g = 0; g < G; ++g) step[g] = quantize(scores[g], scales, low, high, codes[g]);
-    const std::byte* values = block + layout.values();
-    for (std::int64_t d = 0; d < width; d += 16) {
-      I sums[G];
+  }
+
+  template <int V>
+  [[gnu::noinline]] void mix(const AttentionTask& task, const std::byte* block,
+                             const std::byte* next, std::int64_t d, std::int64_t head,
+                             std::int64_t low, std::int64_t high,
+                             const float (&)[G][kBlockPositions],
+                             const float (&correction)[G]) const {
+    const std::byte* values = block + layout.values() + 2 * d;
+    const std::byte* ahead = next + layout.values() + 2 * d;
+    I sums[G][V];
+#pragma GCC unroll 16
+    for (int i = 0; i < G * V; ++i) sums[i / V][i % V] = L::splat_int(0);
+    for (std::int64_t pair = low / 2; 2 * pair < high; ++pair) {
+      typename L::P lanes[V];
 #pragma GCC unroll 4
-      for (int g = 0; g < G; ++g) sums[g] = L::splat_int(0);
-      for (std::int64_t pair = low / 2; 2 * pair < high; ++pair) {
-        const typename L::P lane = L::load_pairs(values + pair * 2 * width + 2 * d);
-#pragma GCC unroll 4
-        for (int g = 0; g < G; ++g) sums[g] = L::dot_pairs(sums[g], lane, codes[g] + 2 * pair);
+      for (int v = 0; v < V; ++v) {
+        if (v % 2 == 0) __builtin_prefetch(ahead + pair * 2 * width + 32 * v);
+        lanes[v] = L::load_pairs(values + pair * 2 * width + 32 * v);
       }
 #pragma GCC unroll 4
       for (int g = 0; g < G; ++g) {
-        float* mixed = task.mixed + (head + g) * width + d;
-        const F past = L::mul(L::load(mixed), L::splat(correction[g]));
-        L::store(mixed, L::fma(L::to_float(sums[g]), L::splat(step[g]), past));
+        const typename L::Q both = L::splat_pair(codes[g] + 2 * pair);
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) sums[g][v] = L::dot_pairs(sums[g][v], lanes[v], both);
       }
+    }
+    float* mixed = task.mixed + head * width + d;
+#pragma GCC unroll 16
+    for (int i = 0; i < G * V; ++i) {
+      float* at = mixed + i / V * width + 16 * (i % V);
+      const F past = L::mul(L::load(at), L::splat(correction[i / V]));
+      L::store(at, L::fma(L::to_float(sums[i / V][i % V]), L::splat(step[i / V]), past));
     }
   }
 
-  // Probabilities times the values' scales, as multiples of the step that is returned.
+  // Probabilities times the values' scales, as multiples of the step that is returned. Positions
+  // outside of [low, high) have probability zero, but anything may stand in their scales.
   static float quantize(const float* scores, const float* scales, std::int64_t low,
                         std::int64_t high, std::int16_t* codes) {
-    alignas(64) float products[kBlockPositions] = {};
-    for (std::int64_t i = low; i < high; ++i) products[i] = scores[i] * scales[i];
-    float largest = 0;
-    for (const float product : products) largest = product > largest ? product : largest;
-    const float factor = largest > 1e-30f ? 32767.0f / largest : 0.0f;
+    alignas(64) float kept[kBlockPositions] = {};
+    if (low > 0 || high < kBlockPositions) {
+      for (std::int64_t i = low; i < high; ++i) kept[i] = scales[i];
+      scales = kept;
+    }
+    F products[4];
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; ++u) {
+      products[u] = L::mul(L::load(scores + 16 * u), L::load(scales + 16 * u));
+    }
+    const float largest =
+        max_across<L>(L::max(L::max(products[0], products[1]), L::max(products[2], products[3])));
+    const F factor = L::splat(largest > 1e-30f ? 32767.0f / largest : 0.0f);
     alignas(64) std::int32_t rounded[kBlockPositions];
-    for (int i = 0; i < kBlockPositions; i += 16) {
-      L::store_int(rounded + i, L::to_int(L::mul(L::load(products + i), L::splat(factor))));
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; ++u) {
+      L::store_int(rounded + 16 * u, L::to_int(L::mul(products[u], factor)));
     }
     for (int i = 0; i < kBlockPositions; ++i) codes[i] = static_cast<std::int16_t>(rounded[i]);
     return largest / 32767.0f;
@@ -140,97 +204,147 @@ struct ByteBlocks {
 
   std::int64_t width;
   HeadBlock layout;
-  const AttentionTask& task;
+  alignas(64) std::int16_t codes[G][kBlockPositions];  // of the block's probabilities
+  float step[G];
 };
 
-// G query heads together: each key and value is read once for all of them.
+// What one row has gathered so far, for G of its query heads.
+template <class L, int G>
+struct Gathered {
+  float largest[G];
+  typename L::F sum[G];
+};
+
+// G query heads together: each key and value is read once for all of them. Rows come in turns for
+// every block, so that it is read from afar once for all rows.
 template <class L, int G, template <class, int> class Blocks>
 struct HeadGroup {
   using F = typename L::F;
-  const AttentionTask& task;
-  std::int64_t head;  // the first of them
   Blocks<L, G> blocks;
-  float largest[G];
-  F sum[G];
+  std::int64_t head;  // the first of them
   alignas(64) float scores[G][kBlockPositions] = {};
 
-  void begin() {
+  void begin(const AttentionTask& task, Gathered<L, G>& past) const {
     const std::int64_t width = padded_dim(task.dim);
     for (int g = 0; g < G; ++g) {
-      largest[g] = -__builtin_inff();
-      sum[g] = L::splat(0.0f);
+      past.largest[g] = -__builtin_inff();
+      past.sum[g] = L::splat(0.0f);
       float* mixed = task.mixed + (head + g) * width;
       for (std::int64_t i = 0; i < width; ++i) mixed[i] = 0.0f;
     }
   }
 
-  // Positions [low, high) of the block.
-  void add(const std::byte* block, std::int64_t low, std::int64_t high) {
-    for (std::int64_t unit = low / 16; unit * 16 < high; ++unit) {
-      blocks.score(block, unit, head, scores);
+  // Positions [low, high) of the block; `next` is the one that comes after it, to be fetched now.
+  void add(const AttentionTask& task, const std::byte* block, const std::byte* next,
+           std::int64_t low, std::int64_t high, Gathered<L, G>& past) {
+    constexpr int kVectors = L::kAttendVectors;
+    std::int64_t unit = low / 16;
+    for (; (unit + kVectors) * 16 <= high; unit += kVectors) {
+      blocks.template score<kVectors>(task, block, next, unit, head, scores);
+    }
+    for (; unit * 16 < high; ++unit) {
+      blocks.template score<1>(task, block, next, unit, head, scores);
     }
     float correction[G];
-    for (int g = 0; g < G; ++g) correction[g] = softmax(g, low, high);
-    blocks.mix(block, head, low, high, scores, correction);
+    for (int g = 0; g < G; ++g) correction[g] = softmax(g, low, high, past);
+    blocks.prepare(block, low, high, scores);
+    const std::int64_t width = padded_dim(task.dim);
+    std::int64_t d = 0;
+    for (; d + 16 * kVectors <= width; d += 16 * kVectors) {
+      blocks.template mix<kVectors>(task, block, next, d, head, low, high, scores, correction);
+    }
+    for (; d < width; d += 16) {
+      blocks.template mix<1>(task, block, next, d, head, low, high, scores, correction);
+    }
   }
 
   // Turns scores into probabilities that are not normalized; returns the correction of the past.
-  float softmax(int g, std::int64_t low, std::int64_t high) {
+  [[gnu::noinline]] float softmax(int g, std::int64_t low, std::int64_t high,
+                                  Gathered<L, G>& past) {
     float* score = scores[g];
-    float now = largest[g];
-    for (std::int64_t i = low; i < high; ++i) now = score[i] > now ? score[i] : now;
+    for (std::int64_t i = 0; i < low; ++i) score[i] = -__builtin_inff();
+    for (std::int64_t i = high; i < kBlockPositions; ++i) score[i] = -__builtin_inff();
+    F part[4];
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; ++u) part[u] = L::load(score + 16 * u);
+    float now = max_across<L>(L::max(L::splat(past.largest[g]),
+                                     L::max(L::max(part[0], part[1]), L::max(part[2], part[3]))));
     if (now == -__builtin_inff()) now = 0.0f;
     float lanes[16];
-    L::store(lanes, exponential<L>(L::splat(largest[g] - now)));
-    largest[g] = now;
-    F part[4];
+    L::store(lanes, exponential<L>(L::splat(past.largest[g] - now)));
+    past.largest[g] = now;
+#pragma GCC unroll 4
     for (int u = 0; u < 4; ++u) {
-      L::store(score + 16 * u, exponential<L>(L::sub(L::load(score + 16 * u), L::splat(now))));
+      part[u] = exponential<L>(L::sub(part[u], L::splat(now)));
+      L::store(score + 16 * u, part[u]);
     }
-    for (std::int64_t i = 0; i < low; ++i) score[i] = 0.0f;
-    for (std::int64_t i = high; i < kBlockPositions; ++i) score[i] = 0.0f;
-    for (int u = 0; u < 4; ++u) part[u] = L::load(score + 16 * u);
+    if (low > 0 || high < kBlockPositions) {
+      for (std::int64_t i = 0; i < low; ++i) score[i] = 0.0f;
+      for (std::int64_t i = high; i < kBlockPositions; ++i) score[i] = 0.0f;
+#pragma GCC unroll 4
+      for (int u = 0; u < 4; ++u) part[u] = L::load(score + 16 * u);
+    }
     const F block_sum = L::add(L::add(part[0], part[1]), L::add(part[2], part[3]));
-    sum[g] = L::fma(sum[g], L::splat(lanes[0]), block_sum);
+    past.sum[g] = L::fma(past.sum[g], L::splat(lanes[0]), block_sum);
     return lanes[0];
   }
 
-  void end() {
+  void end(const AttentionTask& task, const Gathered<L, G>& past) const {
     for (int g = 0; g < G; ++g) {
-      task.largest[head + g] = largest[g];
-      task.sum[head + g] = tree_sum<L>(sum[g]);
+      task.largest[head + g] = past.largest[g];
+      task.sum[head + g] = tree_sum<L>(past.sum[g]);
     }
   }
 };
 
+constexpr std::int64_t kRowsTogether = 8;
+
 template <class L, int G, template <class, int> class Blocks>
-inline void attend_group(const AttentionTask& task, std::int64_t head) {
-  HeadGroup<L, G, Blocks> group{task, head, Blocks<L, G>(task), {}, {}};
-  group.begin();
-  for (std::int64_t block = task.first / kBlockPositions; block * kBlockPositions < task.end;
-       ++block) {
-    const std::int64_t start = block * kBlockPositions;
-    const std::int64_t low = task.first > start ? task.first - start : 0;
-    const std::int64_t high =
-        task.end - start < kBlockPositions ? task.end - start : kBlockPositions;
-    group.add(task.blocks[block], low, high);
+inline void attend_group(std::span<const AttentionTask> rows, std::int64_t head) {
+  HeadGroup<L, G, Blocks> group{Blocks<L, G>(rows[0].dim), head};
+  Gathered<L, G> past[kRowsTogether];
+  std::int64_t first = rows[0].first, end = rows[0].end;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    group.begin(rows[r], past[r]);
+    first = rows[r].first < first ? rows[r].first : first;
+    end = rows[r].end > end ? rows[r].end : end;
   }
-  group.end();
+  for (std::int64_t block = first / kBlockPositions; block * kBlockPositions < end; ++block) {
+    const std::int64_t start = block * kBlockPositions;
+    const std::byte* bytes = rows[0].blocks[block];
+    // The first row fetches the next block; the others would only ask again.
+    const std::byte* next = start + kBlockPositions < end ? rows[0].blocks[block + 1] : bytes;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const std::int64_t low = rows[r].first > start ? rows[r].first - start : 0;
+      const std::int64_t left = rows[r].end - start;
+      const std::int64_t high = left < kBlockPositions ? left : kBlockPositions;
+      if (low < high) group.add(rows[r], bytes, r == 0 ? next : bytes, low, high, past[r]);
+    }
+  }
+  for (std::size_t r = 0; r < rows.size(); ++r) group.end(rows[r], past[r]);
 }
 
 template <class L, template <class, int> class Blocks>
-void attend_segment(const AttentionTask& task) {
-  std::int64_t head = 0;
-  for (; head + 4 <= task.heads; head += 4) attend_group<L, 4, Blocks>(task, head);
-  switch (task.heads - head) {
-    case 3:
-      return attend_group<L, 3, Blocks>(task, head);
-    case 2:
-      return attend_group<L, 2, Blocks>(task, head);
-    case 1:
-      return attend_group<L, 1, Blocks>(task, head);
-    default:
-      return;
+void attend_segment(std::span<const AttentionTask> rows) {
+  while (!rows.empty()) {
+    const std::size_t count = rows.size() < kRowsTogether ? rows.size() : kRowsTogether;
+    const std::span<const AttentionTask> some = rows.first(count);
+    rows = rows.subspan(count);
+    std::int64_t head = 0;
+    for (; head + 4 <= some[0].heads; head += 4) attend_group<L, 4, Blocks>(some, head);
+    switch (some[0].heads - head) {
+      case 3:
+        attend_group<L, 3, Blocks>(some, head);
+        break;
+      case 2:
+        attend_group<L, 2, Blocks>(some, head);
+        break;
+      case 1:
+        attend_group<L, 1, Blocks>(some, head);
+        break;
+      default:
+        break;
+    }
   }
 }
 

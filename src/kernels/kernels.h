@@ -138,8 +138,13 @@ struct Kernels {
   void (*linear_n4)(const LinearTask& task);
   void (*linear_s6)(const LinearTask& task);
   void (*linear_grouped)(const LinearTask& task);
-  void (*attend_f32)(const AttentionTask& task);
-  void (*attend_i8)(const AttentionTask& task);
+  // Rows of one sequence that share heads, dim and blocks; what a row gets depends on itself only.
+  void (*attend_f32)(std::span<const AttentionTask> rows);
+  void (*attend_i8)(std::span<const AttentionTask> rows);
+  // For benchmarks: `rounds` of nothing but multiplications and additions (ceiling.h), on 1024
+  // bytes of operands; sixteen floats of nonsense come out. Returns how many operations these were.
+  std::int64_t (*multiply_i8)(std::int64_t rounds, const std::byte* operands, float* sums);
+  std::int64_t (*multiply_f32)(std::int64_t rounds, const std::byte* operands, float* sums);
 };
 
 // The tables of this build, best first; the scalar one is the last.

@@ -16,6 +16,7 @@ struct Avx2Lanes {
   static constexpr int kTileRows = 3;
   static constexpr int kWidenRows = 3;
   static constexpr int kGroupRows = 2;
+  static constexpr int kAttendVectors = 1;
   static constexpr std::int32_t kZero = 0;
 
   struct F {
@@ -27,6 +28,7 @@ struct Avx2Lanes {
   using W = I;  // int8
   using A = __m256i;
   using P = I;  // int16
+  using Q = __m256i;
   struct Scales {
     I even, odd;
   };
@@ -104,10 +106,12 @@ struct Avx2Lanes {
     return {_mm256_cvtepi8_epi16(_mm_loadu_si128(halves)),
             _mm256_cvtepi8_epi16(_mm_loadu_si128(halves + 1))};
   }
-  static I dot_pairs(I sum, P p, const std::int16_t* pair) {
+  static Q splat_pair(const std::int16_t* pair) {
     std::int32_t bits;
     std::memcpy(&bits, pair, 4);
-    const __m256i both = _mm256_set1_epi32(bits);
+    return _mm256_set1_epi32(bits);
+  }
+  static I dot_pairs(I sum, P p, Q both) {
     return {_mm256_add_epi32(sum.a, _mm256_madd_epi16(p.a, both)),
             _mm256_add_epi32(sum.b, _mm256_madd_epi16(p.b, both))};
   }

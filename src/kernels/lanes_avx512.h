@@ -15,6 +15,7 @@ struct Avx512Lanes {
   static constexpr int kTileRows = 12;
   static constexpr int kWidenRows = 6;
   static constexpr int kGroupRows = 6;
+  static constexpr int kAttendVectors = 4;
   // vpdpbusd multiplies unsigned weights: they are kept 128 too large, and the sums start lower.
   static constexpr std::int32_t kZero = 128;
 
@@ -23,6 +24,7 @@ struct Avx512Lanes {
   using W = __m512i;
   using A = __m512i;
   using P = __m512i;
+  using Q = __m512i;
   struct Scales {
     __m512i even, odd;  // int16, one per two bytes of a vector of codes
   };
@@ -84,9 +86,10 @@ struct Avx512Lanes {
   static P load_pairs(const std::byte* from) {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
   }
-  static I dot_pairs(I sum, P p, const std::int16_t* pair) {
-    A both;
-    asm volatile("vpbroadcastd %1, %0" : "=v"(both) : "m"(*pair), "m"(pair[1]));
+  static Q splat_pair(const std::int16_t* pair) {
+    return splat_quad(reinterpret_cast<const std::byte*>(pair));
+  }
+  static I dot_pairs(I sum, P p, Q both) {
     asm volatile("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(p), "v"(both));
     return sum;
   }

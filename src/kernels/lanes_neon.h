@@ -16,6 +16,7 @@ struct NeonLanes {
   static constexpr int kTileRows = 3;
   static constexpr int kWidenRows = 3;
   static constexpr int kGroupRows = 2;
+  static constexpr int kAttendVectors = 1;
   static constexpr std::int32_t kZero = 0;
 
   struct F {
@@ -31,6 +32,7 @@ struct NeonLanes {
   struct P {
     int8x8_t q[4];
   };
+  using Q = int16x8_t;
   struct Scales {
     int16x8_t even[4], odd[4];
   };
@@ -111,10 +113,12 @@ struct NeonLanes {
     const auto* bytes = reinterpret_cast<const std::int8_t*>(from);
     LINNET_EACH(P, vld1_s8(bytes + 8 * i));
   }
-  static I dot_pairs(I sum, P p, const std::int16_t* pair) {
+  static Q splat_pair(const std::int16_t* pair) {
     std::int32_t bits;
     std::memcpy(&bits, pair, 4);
-    const int16x8_t both = vreinterpretq_s16_s32(vdupq_n_s32(bits));
+    return vreinterpretq_s16_s32(vdupq_n_s32(bits));
+  }
+  static I dot_pairs(I sum, P p, Q both) {
     for (int i = 0; i < 4; ++i) {
       const int16x8_t wide = vmovl_s8(p.q[i]);
       const int32x4_t low = vmull_s16(vget_low_s16(wide), vget_low_s16(both));

@@ -15,6 +15,7 @@ struct ScalarLanes {
   static constexpr int kTileRows = 1;
   static constexpr int kWidenRows = 1;
   static constexpr int kGroupRows = 1;
+  static constexpr int kAttendVectors = 1;
   static constexpr std::int32_t kZero = 0;
 
   struct F {
@@ -31,6 +32,9 @@ struct ScalarLanes {
   };
   struct P {
     std::int8_t byte[32];
+  };
+  struct Q {
+    std::int16_t word[2];
   };
   struct Scales {
     const std::int8_t* scale;
@@ -141,8 +145,9 @@ struct ScalarLanes {
     std::memcpy(out.byte, from, sizeof out.byte);
     return out;
   }
-  static I dot_pairs(I sum, P p, const std::int16_t* pair) {
-    for (int i = 0; i < 32; ++i) sum.lane[i / 2] += p.byte[i] * pair[i % 2];
+  static Q splat_pair(const std::int16_t* pair) { return {{pair[0], pair[1]}}; }
+  static I dot_pairs(I sum, P p, Q both) {
+    for (int i = 0; i < 32; ++i) sum.lane[i / 2] += p.byte[i] * both.word[i % 2];
     return sum;
   }
   static Scales load_scales(const std::byte* from) {

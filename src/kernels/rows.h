@@ -18,6 +18,17 @@ inline float tree_sum(typename L::F value) {
   return lane[0];
 }
 
+// NaN may get lost.
+template <class L>
+inline float max_across(typename L::F value) {
+  float lane[16];
+  L::store(lane, value);
+  for (int step = 8; step > 0; step /= 2) {
+    for (int i = 0; i < step; ++i) lane[i] = lane[i] > lane[i + step] ? lane[i] : lane[i + step];
+  }
+  return lane[0];
+}
+
 template <class L>
 inline typename L::F load_tail(const float* from, std::int64_t count) {
   float lanes[16] = {};

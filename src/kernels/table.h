@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/attend.h"
+#include "kernels/ceiling.h"
 #include "kernels/grouped.h"
 #include "kernels/kernels.h"
 #include "kernels/linear.h"
@@ -36,6 +37,8 @@ constexpr Kernels make_table(std::string_view name, std::string_view needs,
       .linear_grouped = linear_grouped<L>,
       .attend_f32 = attend_segment<L, FloatBlocks>,
       .attend_i8 = attend_segment<L, ByteBlocks>,
+      .multiply_i8 = multiply_i8<L>,
+      .multiply_f32 = multiply_f32<L>,
   };
 }
 

@@ -8,12 +8,49 @@ namespace {
 
 static_assert(kBlockPositions == KvCache::kBlockPositions);
 
-// One segment of one row's context for one key/value head.
+// Neighbouring rows of a sequence that attend together: they share most of their context.
+constexpr std::int64_t kGroupRows = 8;
+constexpr std::int64_t kSegmentBlocks = kSegmentPositions / kBlockPositions;
+
+// One segment of the context, with those of a group's rows that see anything of it.
 struct Item {
-  std::int64_t row;
+  std::int64_t first_row;
+  std::int64_t rows;
+  std::int64_t segment;
+};
+
+// What a row sees, and where its partial results begin, one for each segment.
+struct RowRange {
   std::int64_t first;
   std::int64_t end;
+  std::int64_t partial;
+
+  std::int64_t first_segment() const { return first / kSegmentPositions; }
+  std::int64_t end_segment() const { return (end - 1) / kSegmentPositions + 1; }
 };
+
+// Memory of one thread, which grows to what the largest model needs.
+struct AttentionScratch {
+  std::vector<float> rotated;
+  std::vector<std::int8_t> codes;
+  std::vector<float> scales;
+  std::vector<std::int32_t> sums;
+
+  void grow(std::int64_t heads, std::int64_t width) {
+    const auto values = static_cast<std::size_t>(heads * width);
+    if (rotated.size() < values) rotated.resize(values), codes.resize(values);
+    if (scales.size() < static_cast<std::size_t>(heads)) {
+      scales.resize(static_cast<std::size_t>(heads));
+      sums.resize(static_cast<std::size_t>(heads));
+    }
+  }
+};
+
+AttentionScratch& thread_scratch(std::int64_t heads, std::int64_t width) {
+  thread_local AttentionScratch scratch;
+  scratch.grow(heads, width);
+  return scratch;
+}
 
 class RowAttention {
  public:
@@ -25,112 +62,95 @@ class RowAttention {
         rows_(rows),
         format_(format),
         layout_(format, step.head_dim),
+        width_(padded_dim(step.head_dim)),
         group_(step.heads / step.kv_heads) {
     // A block holds [layers][kv_heads] of head blocks.
     layer_offset_ = step.layer * step.kv_heads * layout_.bytes();
-    partial_floats_ = group_ * (2 + padded_dim(step.head_dim));
-    first_items_.push_back(0);
+    partial_floats_ = group_ * (2 + width_);
+    ranges_.reserve(static_cast<std::size_t>(rows.count()));
     for (std::int64_t row = 0; row < rows.count(); ++row) {
-      const std::int64_t first = rows.first_position(row, step.window);
-      const std::int64_t end = rows.row(row).index + 1;
-      for (std::int64_t at = first; at < end;) {
-        const std::int64_t next = (at / kSegmentPositions + 1) * kSegmentPositions;
-        items_.push_back({row, at, std::min(next, end)});
-        at = next;
-      }
-      first_items_.push_back(static_cast<std::int64_t>(items_.size()));
+      ranges_.push_back(
+          {rows.first_position(row, step.window), rows.row(row).index + 1, partials_});
+      partials_ += ranges_.back().end_segment() - ranges_.back().first_segment();
     }
+    for (std::int64_t row = 0; row < rows.count();) row = add_group(row);
   }
 
-  std::int64_t partial_bytes() const {
-    return static_cast<std::int64_t>(items_.size()) * step_.kv_heads * partial_floats_ * 4;
-  }
+  std::int64_t partial_bytes() const { return partials_ * step_.kv_heads * partial_floats_ * 4; }
 
   void append(std::int64_t row) const {
     const PlacedRows::Row& place = rows_.row(row);
     const std::int64_t dim = step_.head_dim, in_block = place.index % kBlockPositions;
-    std::vector<float> rotated(static_cast<std::size_t>(dim));
+    AttentionScratch& scratch = thread_scratch(1, width_);
     for (std::int64_t head = 0; head < step_.kv_heads; ++head) {
       const float* key = io_.key + row * io_.key_stride + head * dim;
       if (step_.rope != kNone) {
         rotate_head(key, rows_.cosine(step_.rope, row), rows_.sine(step_.rope, row), dim / 2,
-                    rotated.data());
-        key = rotated.data();
+                    scratch.rotated.data());
+        key = scratch.rotated.data();
       }
       std::byte* block = head_block(place, place.index / kBlockPositions, head);
       const float* value = io_.value + row * io_.value_stride + head * dim;
       if (format_ == CacheFormat::f32) {
         store_floats(block, in_block, key, value);
       } else {
-        store_bytes(block, in_block, key, value);
+        store_bytes(block, in_block, key, value, scratch.codes.data());
       }
     }
   }
 
-  // All heads of one key/value head over one segment.
-  void attend(std::int64_t index, std::int64_t kv_head, float* partial) const {
+  // All heads of one key/value head, of the item's rows over its segment.
+  void attend(std::int64_t index, std::int64_t kv_head, float* partials) const {
     const Item& item = items_[static_cast<std::size_t>(index)];
-    const std::int64_t dim = step_.head_dim;
-    const float* query = io_.query + item.row * io_.query_stride + kv_head * group_ * dim;
-    std::vector<float> rotated;
-    if (step_.rope != kNone) {
-      rotated.resize(static_cast<std::size_t>(group_ * dim));
-      for (std::int64_t g = 0; g < group_; ++g) {
-        rotate_head(query + g * dim, rows_.cosine(step_.rope, item.row),
-                    rows_.sine(step_.rope, item.row), dim / 2, rotated.data() + g * dim);
-      }
-      query = rotated.data();
+    const std::int64_t start = item.segment * kSegmentPositions;
+    const std::int64_t last_end =
+        ranges_[static_cast<std::size_t>(item.first_row + item.rows - 1)].end;
+    const PlacedRows::Row& place = rows_.row(item.first_row);
+    const std::byte* blocks[kSegmentBlocks] = {};
+    for (std::int64_t b = 0; b < kSegmentBlocks && start + b * kBlockPositions < last_end; ++b) {
+      blocks[b] = head_block(place, start / kBlockPositions + b, kv_head);
     }
-    const PlacedRows::Row& place = rows_.row(item.row);
-    std::vector<const std::byte*> blocks(
-        static_cast<std::size_t>((item.end - 1) / kBlockPositions + 1));
-    for (auto b = static_cast<std::size_t>(item.first / kBlockPositions); b < blocks.size(); ++b) {
-      blocks[b] = head_block(place, static_cast<std::int64_t>(b), kv_head);
+    AttentionScratch& scratch = thread_scratch(item.rows * group_, width_);
+    AttentionTask tasks[kGroupRows];
+    for (std::int64_t i = 0; i < item.rows; ++i) {
+      const std::int64_t row = item.first_row + i;
+      const RowRange& range = ranges_[static_cast<std::size_t>(row)];
+      AttentionTask& task = tasks[i];
+      set_query(task, row, kv_head, i * group_, scratch);
+      task.heads = group_;
+      task.dim = step_.head_dim;
+      task.scale = step_.scale;
+      task.blocks = blocks;
+      task.first = std::max(range.first - start, std::int64_t{0});
+      task.end = std::min(range.end - start, kSegmentPositions);
+      float* partial =
+          partials + partial_at(range.partial + item.segment - range.first_segment(), kv_head);
+      task.largest = partial;
+      task.sum = partial + group_;
+      task.mixed = partial + 2 * group_;
     }
-    AttentionTask task;
-    task.query = query;
-    task.heads = group_;
-    task.dim = dim;
-    task.scale = step_.scale;
-    task.blocks = blocks.data();
-    task.first = item.first;
-    task.end = item.end;
-    task.largest = partial;
-    task.sum = partial + group_;
-    task.mixed = partial + 2 * group_;
-    if (format_ == CacheFormat::f32) return kernels_.attend_f32(task);
-    const std::int64_t width = padded_dim(dim);
-    std::vector<std::int8_t> codes(static_cast<std::size_t>(group_ * width));
-    std::vector<float> scales(static_cast<std::size_t>(group_));
-    std::vector<std::int32_t> sums(static_cast<std::size_t>(group_));
-    for (std::int64_t g = 0; g < group_; ++g) {
-      const auto at = static_cast<std::size_t>(g);
-      kernels_.quantize(query + g * dim, dim, width, codes.data() + g * width, &scales[at],
-                        &sums[at]);
-    }
-    task.codes = codes.data();
-    task.code_scale = scales.data();
-    task.code_sum = sums.data();
-    kernels_.attend_i8(task);
+    const std::span<const AttentionTask> rows(tasks, static_cast<std::size_t>(item.rows));
+    format_ == CacheFormat::f32 ? kernels_.attend_f32(rows) : kernels_.attend_i8(rows);
   }
 
   // The segments of one row and key/value head, in order, into the result.
   void merge(std::int64_t row, std::int64_t kv_head, const float* partials) const {
-    const std::int64_t first = first_items_[static_cast<std::size_t>(row)];
-    const std::int64_t end = first_items_[static_cast<std::size_t>(row) + 1];
+    const RowRange& range = ranges_[static_cast<std::size_t>(row)];
+    const std::int64_t count = range.end_segment() - range.first_segment();
     const std::int64_t dim = step_.head_dim;
+    const float* of_row = partials + partial_at(range.partial, kv_head);
     for (std::int64_t g = 0; g < group_; ++g) {
       float* out = io_.out + row * io_.out_stride + (kv_head * group_ + g) * dim;
-      float largest = partial_of(partials, first, kv_head)[g];
-      for (std::int64_t i = first; i < end; ++i) {
-        largest = std::max(largest, partial_of(partials, i, kv_head)[g]);
+      float largest = of_row[g];
+      for (std::int64_t i = 0; i < count; ++i) {
+        largest = std::max(largest, of_row[i * partial_floats_ + g]);
       }
       float sum = 0;
       std::fill(out, out + dim, 0.0f);
-      for (std::int64_t i = first; i < end; ++i) {
-        const float* partial = partial_of(partials, i, kv_head);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const float* partial = of_row + i * partial_floats_;
         const float weight = exp_f32(partial[g] - largest);
-        const float* mixed = partial + 2 * group_ + g * padded_dim(dim);
+        const float* mixed = partial + 2 * group_ + g * width_;
         sum += partial[group_ + g] * weight;
         for (std::int64_t d = 0; d < dim; ++d) out[d] += mixed[d] * weight;
       }
@@ -139,12 +159,54 @@ class RowAttention {
   }
 
   std::int64_t items() const { return static_cast<std::int64_t>(items_.size()); }
-  const float* partial_of(const float* partials, std::int64_t item, std::int64_t kv_head) const {
-    return partials + (kv_head * items() + item) * partial_floats_;
-  }
-  std::int64_t partial_floats() const { return partial_floats_; }
 
  private:
+  // The items of the group that begins with `row`; returns the row behind it.
+  std::int64_t add_group(std::int64_t row) {
+    std::int64_t end = row + 1;
+    while (end < rows_.count() && end - row < kGroupRows &&
+           rows_.row(end).cache == rows_.row(row).cache) {
+      ++end;
+    }
+    const auto at = [&](std::int64_t i) { return ranges_[static_cast<std::size_t>(i)]; };
+    for (std::int64_t s = at(row).first_segment(); s < at(end - 1).end_segment(); ++s) {
+      std::int64_t from = row, to = end;
+      while (from < to && at(from).end_segment() <= s) ++from;
+      while (to > from && at(to - 1).first_segment() > s) --to;
+      if (from < to) items_.push_back({from, to - from, s});
+    }
+    return end;
+  }
+
+  std::int64_t partial_at(std::int64_t partial, std::int64_t kv_head) const {
+    return (kv_head * partials_ + partial) * partial_floats_;
+  }
+
+  // The query of a row, rotated and in the numbers of the cache; `first` heads of the scratch are
+  // in use.
+  void set_query(AttentionTask& task, std::int64_t row, std::int64_t kv_head, std::int64_t first,
+                 AttentionScratch& scratch) const {
+    const std::int64_t dim = step_.head_dim;
+    task.query = io_.query + row * io_.query_stride + kv_head * group_ * dim;
+    if (step_.rope != kNone) {
+      float* rotated = scratch.rotated.data() + first * width_;
+      for (std::int64_t g = 0; g < group_; ++g) {
+        rotate_head(task.query + g * dim, rows_.cosine(step_.rope, row),
+                    rows_.sine(step_.rope, row), dim / 2, rotated + g * dim);
+      }
+      task.query = rotated;
+    }
+    if (format_ == CacheFormat::f32) return;
+    std::int8_t* codes = scratch.codes.data() + first * width_;
+    for (std::int64_t g = 0; g < group_; ++g) {
+      kernels_.quantize(task.query + g * dim, dim, width_, codes + g * width_,
+                        scratch.scales.data() + first + g, scratch.sums.data() + first + g);
+    }
+    task.codes = codes;
+    task.code_scale = scratch.scales.data() + first;
+    task.code_sum = scratch.sums.data() + first;
+  }
+
   std::byte* head_block(const PlacedRows::Row& place, std::int64_t block, std::int64_t head) const {
     return place.cache->block(block) + layer_offset_ + head * layout_.bytes();
   }
@@ -160,22 +222,21 @@ class RowAttention {
     std::fill(to + dim, to + padded_dim(dim), 0.0f);
   }
 
-  void store_bytes(std::byte* block, std::int64_t position, const float* key,
-                   const float* value) const {
-    const std::int64_t dim = step_.head_dim, width = padded_dim(dim);
-    std::vector<std::int8_t> codes(static_cast<std::size_t>(width));
+  void store_bytes(std::byte* block, std::int64_t position, const float* key, const float* value,
+                   std::int8_t* codes) const {
+    const std::int64_t dim = step_.head_dim, width = width_;
     std::int32_t sum;
     auto* key_scales = reinterpret_cast<float*>(block + layout_.key_scales());
-    kernels_.quantize(key, dim, width, codes.data(), key_scales + position, &sum);
+    kernels_.quantize(key, dim, width, codes, key_scales + position, &sum);
     std::byte* keys = block + position / 16 * 16 * width + position % 16 * 4;
     for (std::int64_t d = 0; d < width; ++d) {
-      keys[d / 4 * 64 + d % 4] = static_cast<std::byte>(codes[static_cast<std::size_t>(d)] + 128);
+      keys[d / 4 * 64 + d % 4] = static_cast<std::byte>(codes[d] + 128);
     }
     auto* value_scales = reinterpret_cast<float*>(block + layout_.value_scales());
-    kernels_.quantize(value, dim, width, codes.data(), value_scales + position, &sum);
+    kernels_.quantize(value, dim, width, codes, value_scales + position, &sum);
     std::byte* values = block + layout_.values() + position / 2 * 2 * width + position % 2;
     for (std::int64_t d = 0; d < width; ++d) {
-      values[2 * d] = static_cast<std::byte>(codes[static_cast<std::size_t>(d)]);
+      values[2 * d] = static_cast<std::byte>(codes[d]);
     }
   }
 
@@ -185,10 +246,11 @@ class RowAttention {
   const PlacedRows& rows_;
   CacheFormat format_;
   HeadBlock layout_;  // of one key/value head in a block of one layer
-  std::int64_t group_;
+  std::int64_t width_, group_;
   std::int64_t layer_offset_, partial_floats_;
-  std::vector<Item> items_;                // of all rows, in order
-  std::vector<std::int64_t> first_items_;  // [rows + 1]
+  std::int64_t partials_ = 0;     // of all rows
+  std::vector<RowRange> ranges_;  // [rows]
+  std::vector<Item> items_;
 };
 
 }  // namespace
@@ -226,12 +288,11 @@ void attend_rows(const Kernels& kernels, const NativeStep& step, const Attention
   pool.parallel_for(rows.count(), 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) attention.append(row);
   });
-  // Neighbouring rows share most of their context, so a thread takes a run of rows of one head.
+  // A thread takes neighbouring items of one head.
   pool.parallel_for(attention.items() * step.kv_heads, 1,
                     [&](std::int64_t begin, std::int64_t end) {
                       for (std::int64_t i = begin; i < end; ++i) {
-                        attention.attend(i % attention.items(), i / attention.items(),
-                                         memory + i * attention.partial_floats());
+                        attention.attend(i % attention.items(), i / attention.items(), memory);
                       }
                     });
   pool.parallel_for(rows.count(), 8, [&](std::int64_t begin, std::int64_t end) {

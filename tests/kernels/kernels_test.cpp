@@ -336,8 +336,14 @@ class AttentionCase {
   }
 
   std::vector<float> run(const Kernels& table, std::int64_t first, std::int64_t end) const {
-    const std::int64_t width = padded_dim(dim_);
-    std::vector<float> out(static_cast<std::size_t>(heads_ * (width + 2)));
+    return run_rows(table, {{first, end}});
+  }
+  // One row for each range of positions, all in one call; their results one after the other.
+  std::vector<float> run_rows(
+      const Kernels& table,
+      const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) const {
+    const std::int64_t width = padded_dim(dim_), row_floats = heads_ * (width + 2);
+    std::vector<float> out(ranges.size() * static_cast<std::size_t>(row_floats));
     std::vector<std::int8_t> codes(static_cast<std::size_t>(heads_ * width));
     std::vector<float> scales(static_cast<std::size_t>(heads_));
     std::vector<std::int32_t> sums(static_cast<std::size_t>(heads_));
@@ -345,21 +351,24 @@ class AttentionCase {
       scalar().quantize(query_.data() + h * dim_, dim_, width, codes.data() + h * width, &scales[h],
                         &sums[h]);
     }
-    AttentionTask task;
-    task.query = query_.data();
-    task.codes = codes.data();
-    task.code_scale = scales.data();
-    task.code_sum = sums.data();
-    task.heads = heads_;
-    task.dim = dim_;
-    task.scale = 0.3f;
-    task.blocks = pointers_.data();
-    task.first = first;
-    task.end = end;
-    task.largest = out.data();
-    task.sum = out.data() + heads_;
-    task.mixed = out.data() + 2 * heads_;
-    (format_ == CacheFormat::f32 ? table.attend_f32 : table.attend_i8)(task);
+    std::vector<AttentionTask> tasks(ranges.size());
+    for (std::size_t row = 0; row < ranges.size(); ++row) {
+      AttentionTask& task = tasks[row];
+      task.query = query_.data();
+      task.codes = codes.data();
+      task.code_scale = scales.data();
+      task.code_sum = sums.data();
+      task.heads = heads_;
+      task.dim = dim_;
+      task.scale = 0.3f;
+      task.blocks = pointers_.data();
+      task.first = ranges[row].first;
+      task.end = ranges[row].second;
+      task.largest = out.data() + static_cast<std::int64_t>(row) * row_floats;
+      task.sum = task.largest + heads_;
+      task.mixed = task.sum + heads_;
+    }
+    (format_ == CacheFormat::f32 ? table.attend_f32 : table.attend_i8)(tasks);
     return out;
   }
 
@@ -452,6 +461,21 @@ TEST_CASE("attend: right over f32, and the scalar bits on every table") {
 
 TEST_CASE("attend: right over int8, and the scalar bits on every table") {
   check_attention(CacheFormat::i8, 0.06);
+}
+
+TEST_CASE("attend: a row has the same bits alone and among its neighbours") {
+  for (const CacheFormat format : {CacheFormat::f32, CacheFormat::i8}) {
+    const AttentionCase attention(format, 5, 37, 200);
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+    for (std::int64_t row = 0; row < 21; ++row) ranges.emplace_back(3 * row, 120 + row);
+    std::vector<float> alone;
+    for (const auto& range : ranges) {
+      const auto result = attention.run(scalar(), range.first, range.second);
+      alone.insert(alone.end(), result.begin(), result.end());
+    }
+    for_each_table(
+        [&](const Kernels& table) { CHECK(same_bits(attention.run_rows(table, ranges), alone)); });
+  }
 }
 
 TEST_CASE("LINNET_KERNELS chooses a table by name, or says what there is") {
