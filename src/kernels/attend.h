@@ -246,7 +246,7 @@ struct HeadGroup {
       blocks.template score<1>(task, block, next, unit, head, scores);
     }
     float correction[G];
-    for (int g = 0; g < G; ++g) correction[g] = softmax(g, low, high, past);
+    softmax(low, high, past, correction);
     blocks.prepare(block, low, high, scores);
     const std::int64_t width = padded_dim(task.dim);
     std::int64_t d = 0;
@@ -258,35 +258,47 @@ struct HeadGroup {
     }
   }
 
-  // Turns scores into probabilities that are not normalized; returns the correction of the past.
-  [[gnu::noinline]] float softmax(int g, std::int64_t low, std::int64_t high,
-                                  Gathered<L, G>& past) {
-    float* score = scores[g];
-    for (std::int64_t i = 0; i < low; ++i) score[i] = -__builtin_inff();
-    for (std::int64_t i = high; i < kBlockPositions; ++i) score[i] = -__builtin_inff();
-    F part[4];
-#pragma GCC unroll 4
-    for (int u = 0; u < 4; ++u) part[u] = L::load(score + 16 * u);
-    float now = max_across<L>(L::max(L::splat(past.largest[g]),
-                                     L::max(L::max(part[0], part[1]), L::max(part[2], part[3]))));
-    if (now == -__builtin_inff()) now = 0.0f;
-    float lanes[16];
-    L::store(lanes, exponential<L>(L::splat(past.largest[g] - now)));
-    past.largest[g] = now;
-#pragma GCC unroll 4
-    for (int u = 0; u < 4; ++u) {
-      part[u] = exponential<L>(L::sub(part[u], L::splat(now)));
-      L::store(score + 16 * u, part[u]);
+  // Turns the scores of all heads into probabilities that are not normalized, and tells how much
+  // smaller the past has become.
+  [[gnu::noinline]] void softmax(std::int64_t low, std::int64_t high, Gathered<L, G>& past,
+                                 float (&correction)[G]) {
+    const bool is_part = low > 0 || high < kBlockPositions;
+    for (int g = 0; g < G && is_part; ++g) fill_outside(scores[g], low, high, -__builtin_inff());
+    // One vector of exponentials for the corrections of all heads.
+    float shrink[16] = {};
+    float now[G];
+    for (int g = 0; g < G; ++g) {
+      const float* score = scores[g];
+      const F halves[2] = {L::max(L::load(score), L::load(score + 16)),
+                           L::max(L::load(score + 32), L::load(score + 48))};
+      now[g] = max_across<L>(L::max(L::splat(past.largest[g]), L::max(halves[0], halves[1])));
+      if (now[g] == -__builtin_inff()) now[g] = 0.0f;
+      shrink[g] = past.largest[g] - now[g];
+      past.largest[g] = now[g];
     }
-    if (low > 0 || high < kBlockPositions) {
-      for (std::int64_t i = 0; i < low; ++i) score[i] = 0.0f;
-      for (std::int64_t i = high; i < kBlockPositions; ++i) score[i] = 0.0f;
+    L::store(shrink, exponential<L>(L::load(shrink)));
+    for (int g = 0; g < G; ++g) {
+      correction[g] = shrink[g];
+      F part[4];
 #pragma GCC unroll 4
-      for (int u = 0; u < 4; ++u) part[u] = L::load(score + 16 * u);
+      for (int u = 0; u < 4; ++u) {
+        part[u] = exponential<L>(L::sub(L::load(scores[g] + 16 * u), L::splat(now[g])));
+        L::store(scores[g] + 16 * u, part[u]);
+      }
+      if (is_part) {
+        fill_outside(scores[g], low, high, 0.0f);
+#pragma GCC unroll 4
+        for (int u = 0; u < 4; ++u) part[u] = L::load(scores[g] + 16 * u);
+      }
+      const F block_sum = L::add(L::add(part[0], part[1]), L::add(part[2], part[3]));
+      past.sum[g] = L::fma(past.sum[g], L::splat(correction[g]), block_sum);
     }
-    const F block_sum = L::add(L::add(part[0], part[1]), L::add(part[2], part[3]));
-    past.sum[g] = L::fma(past.sum[g], L::splat(lanes[0]), block_sum);
-    return lanes[0];
+  }
+
+  static void fill_outside(float (&score)[kBlockPositions], std::int64_t low, std::int64_t high,
+                           float value) {
+    for (std::int64_t i = 0; i < low; ++i) score[i] = value;
+    for (std::int64_t i = high; i < kBlockPositions; ++i) score[i] = value;
   }
 
   void end(const AttentionTask& task, const Gathered<L, G>& past) const {

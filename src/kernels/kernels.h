@@ -35,6 +35,11 @@ struct RowTiling {
   std::int64_t rows;
   std::int64_t unit_bytes;
 };
+// Rows of a tile when they are shared out evenly among as few tiles as possible.
+constexpr std::int64_t even_tile(std::int64_t rows, std::int64_t most) {
+  const std::int64_t tiles = rows == 0 ? 1 : (rows + most - 1) / most;
+  return rows == 0 ? 1 : (rows + tiles - 1) / tiles;
+}
 // For matrix tiles.
 inline constexpr RowTiling kRowBlock = {16, 64};
 
@@ -113,6 +118,8 @@ struct Kernels {
   std::string_view name;
   std::string_view needs;        // of the processor, for people
   std::int64_t tile_rows;        // rows that meet a weight while it is in a register
+  std::int64_t few_rows;         // up to so many come in even tiles of at most
+  std::int64_t few_tile_rows;    // so many
   std::int64_t group_tile_rows;  // the same of grouped matrices
   // i8, n4 and s6 take their rows as kRowBlock tells when there are at least so many; 0: never.
   std::int64_t blocks_from;

@@ -15,6 +15,7 @@ namespace {
 struct Avx2Lanes {
   static constexpr int kTileRows = 3;
   static constexpr int kWidenRows = 3;
+  static constexpr int kFewRows = 3;
   static constexpr int kGroupRows = 2;
   static constexpr int kAttendVectors = 1;
   static constexpr std::int32_t kZero = 0;

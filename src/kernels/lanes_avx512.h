@@ -13,7 +13,8 @@ namespace {
 
 struct Avx512Lanes {
   static constexpr int kTileRows = 12;
-  static constexpr int kWidenRows = 6;
+  static constexpr int kWidenRows = 8;
+  static constexpr int kFewRows = 24;
   static constexpr int kGroupRows = 6;
   static constexpr int kAttendVectors = 4;
   // vpdpbusd multiplies unsigned weights: they are kept 128 too large, and the sums start lower.
@@ -47,6 +48,7 @@ struct Avx512Lanes {
   static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
   static F max(F a, F b) { return _mm512_max_ps(a, b); }
   static F min(F a, F b) { return _mm512_min_ps(a, b); }
+  static float max_across(F a) { return _mm512_reduce_max_ps(a); }
   static F times_power(F p, F t) {
     return _mm512_castsi512_ps(
         _mm512_add_epi32(_mm512_castps_si512(p), _mm512_slli_epi32(_mm512_castps_si512(t), 23)));

@@ -14,6 +14,7 @@ namespace {
 struct ScalarLanes {
   static constexpr int kTileRows = 1;
   static constexpr int kWidenRows = 1;
+  static constexpr int kFewRows = 1;
   static constexpr int kGroupRows = 1;
   static constexpr int kAttendVectors = 1;
   static constexpr std::int32_t kZero = 0;

@@ -234,9 +234,11 @@ template <class L, class Tile, int Most>
 inline void run_strip(const LinearTask& task, std::int64_t strip, const std::byte* weights,
                       const float* scales) {
   const std::int64_t unit_bytes = task.inputs / Tile::kInputsPerUnit * 4;  // of one row
-  for (std::int64_t row = 0; row < task.x.rows; row += L::kTileRows) {
+  const std::int64_t tile =
+      task.x.rows <= L::kFewRows ? even_tile(task.x.rows, L::kWidenRows) : L::kTileRows;
+  for (std::int64_t row = 0; row < task.x.rows; row += tile) {
     const std::int64_t left = task.x.rows - row;
-    const std::int64_t rows = left < L::kTileRows ? left : L::kTileRows;
+    const std::int64_t rows = left < tile ? left : tile;
     run_rows<L, Tile, Most>(rows, task, strip,
                             {weights, scales, task.x.units + row * unit_bytes, row});
   }
@@ -275,13 +277,13 @@ inline void widen_strip(const std::byte* weights, std::int64_t inputs, std::byte
   });
 }
 
-// Few rows widen the codes in registers, once per strip; many rows share one widened strip.
+// Few rows widen the codes in registers, once per tile; many rows share one widened strip.
 template <class L>
 void linear_n4(const LinearTask& task) {
   for (std::int64_t strip = task.first_strip; strip < task.end_strip; ++strip) {
     const std::byte* weights = task.strips + strip * task.strip_bytes;
     const float* scales = strip_scales(task, weights);
-    if (task.x.rows <= L::kWidenRows) {
+    if (task.x.rows <= L::kFewRows) {
       run_strip<L, CodeTile, L::kWidenRows>(task, strip, weights, scales);
     } else {
       widen_strip<L>(weights, task.inputs, task.scratch);

@@ -230,6 +230,7 @@ std::int64_t PackedShape::strip_bytes() const {
 RowTiling row_tiling(const Kernels& kernels, PackedFormat format, std::int64_t rows) {
   const bool may_block = kernels.blocks_from > 0 && is_integer(format);
   if (may_block && rows >= kernels.blocks_from) return kRowBlock;
+  if (rows <= kernels.few_rows) return {even_tile(rows, kernels.few_tile_rows), 4};
   return {kernels.tile_rows, 4};
 }
 

@@ -18,15 +18,19 @@ inline float tree_sum(typename L::F value) {
   return lane[0];
 }
 
-// NaN may get lost.
+// NaN may get lost. The order is of no account, so lanes may have their own way.
 template <class L>
 inline float max_across(typename L::F value) {
-  float lane[16];
-  L::store(lane, value);
-  for (int step = 8; step > 0; step /= 2) {
-    for (int i = 0; i < step; ++i) lane[i] = lane[i] > lane[i + step] ? lane[i] : lane[i + step];
+  if constexpr (requires { L::max_across(value); }) {
+    return L::max_across(value);
+  } else {
+    float lane[16];
+    L::store(lane, value);
+    for (int step = 8; step > 0; step /= 2) {
+      for (int i = 0; i < step; ++i) lane[i] = lane[i] > lane[i + step] ? lane[i] : lane[i + step];
+    }
+    return lane[0];
   }
-  return lane[0];
 }
 
 template <class L>

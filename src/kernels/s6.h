@@ -67,7 +67,7 @@ void linear_s6(const LinearTask& task) {
   for (std::int64_t strip = task.first_strip; strip < task.end_strip; ++strip) {
     const std::byte* weights = task.strips + strip * task.strip_bytes;
     const float* scales = strip_scales(task, weights);
-    if (task.x.rows <= L::kWidenRows) {
+    if (task.x.rows <= L::kFewRows) {
       run_strip<L, SixBitTile, L::kWidenRows>(task, strip, weights, scales);
     } else {
       widen_s6<L>(weights, task.inputs, task.scratch);
