@@ -67,26 +67,26 @@ class RowAttention {
     // A block holds [layers][kv_heads] of head blocks.
     layer_offset_ = step.layer * step.kv_heads * layout_.bytes();
     partial_floats_ = group_ * (2 + width_);
-    ranges_.reserve(static_cast<std::size_t>(rows.count()));
-    for (std::int64_t row = 0; row < rows.count(); ++row) {
+    ranges_.reserve(static_cast<std::size_t>(io.count));
+    for (std::int64_t row = 0; row < io.count; ++row) {
       ranges_.push_back(
-          {rows.first_position(row, step.window), rows.row(row).index + 1, partials_});
+          {rows.first_position(io.first + row, step.window), placed(row).index + 1, partials_});
       partials_ += ranges_.back().end_segment() - ranges_.back().first_segment();
     }
-    for (std::int64_t row = 0; row < rows.count();) row = add_group(row);
+    for (std::int64_t row = 0; row < io.count;) row = add_group(row);
   }
 
   std::int64_t partial_bytes() const { return partials_ * step_.kv_heads * partial_floats_ * 4; }
 
   void append(std::int64_t row) const {
-    const PlacedRows::Row& place = rows_.row(row);
+    const PlacedRows::Row& place = placed(row);
     const std::int64_t dim = step_.head_dim, in_block = place.index % kBlockPositions;
     AttentionScratch& scratch = thread_scratch(1, width_);
     for (std::int64_t head = 0; head < step_.kv_heads; ++head) {
       const float* key = io_.key + row * io_.key_stride + head * dim;
       if (step_.rope != kNone) {
-        rotate_head(key, rows_.cosine(step_.rope, row), rows_.sine(step_.rope, row), dim / 2,
-                    scratch.rotated.data());
+        rotate_head(key, rows_.cosine(step_.rope, io_.first + row),
+                    rows_.sine(step_.rope, io_.first + row), dim / 2, scratch.rotated.data());
         key = scratch.rotated.data();
       }
       std::byte* block = head_block(place, place.index / kBlockPositions, head);
@@ -105,7 +105,7 @@ class RowAttention {
     const std::int64_t start = item.segment * kSegmentPositions;
     const std::int64_t last_end =
         ranges_[static_cast<std::size_t>(item.first_row + item.rows - 1)].end;
-    const PlacedRows::Row& place = rows_.row(item.first_row);
+    const PlacedRows::Row& place = placed(item.first_row);
     const std::byte* blocks[kSegmentBlocks] = {};
     for (std::int64_t b = 0; b < kSegmentBlocks && start + b * kBlockPositions < last_end; ++b) {
       blocks[b] = head_block(place, start / kBlockPositions + b, kv_head);
@@ -161,11 +161,12 @@ class RowAttention {
   std::int64_t items() const { return static_cast<std::int64_t>(items_.size()); }
 
  private:
+  const PlacedRows::Row& placed(std::int64_t row) const { return rows_.row(io_.first + row); }
+
   // The items of the group that begins with `row`; returns the row behind it.
   std::int64_t add_group(std::int64_t row) {
     std::int64_t end = row + 1;
-    while (end < rows_.count() && end - row < kGroupRows &&
-           rows_.row(end).cache == rows_.row(row).cache) {
+    while (end < io_.count && end - row < kGroupRows && placed(end).cache == placed(row).cache) {
       ++end;
     }
     const auto at = [&](std::int64_t i) { return ranges_[static_cast<std::size_t>(i)]; };
@@ -191,8 +192,8 @@ class RowAttention {
     if (step_.rope != kNone) {
       float* rotated = scratch.rotated.data() + first * width_;
       for (std::int64_t g = 0; g < group_; ++g) {
-        rotate_head(task.query + g * dim, rows_.cosine(step_.rope, row),
-                    rows_.sine(step_.rope, row), dim / 2, rotated + g * dim);
+        rotate_head(task.query + g * dim, rows_.cosine(step_.rope, io_.first + row),
+                    rows_.sine(step_.rope, io_.first + row), dim / 2, rotated + g * dim);
       }
       task.query = rotated;
     }
@@ -285,7 +286,7 @@ void attend_rows(const Kernels& kernels, const NativeStep& step, const Attention
         Buffer(static_cast<std::uint64_t>(attention.partial_bytes()), MemoryAccount::scratch());
   }
   float* memory = partials.as<float>().data();
-  pool.parallel_for(rows.count(), 8, [&](std::int64_t begin, std::int64_t end) {
+  pool.parallel_for(io.count, 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) attention.append(row);
   });
   // A thread takes neighbouring items of one head.
@@ -295,7 +296,7 @@ void attend_rows(const Kernels& kernels, const NativeStep& step, const Attention
                         attention.attend(i % attention.items(), i / attention.items(), memory);
                       }
                     });
-  pool.parallel_for(rows.count(), 8, [&](std::int64_t begin, std::int64_t end) {
+  pool.parallel_for(io.count, 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       for (std::int64_t head = 0; head < step.kv_heads; ++head) attention.merge(row, head, memory);
     }

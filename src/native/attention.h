@@ -17,6 +17,8 @@ void read_head(const HeadBlock& layout, CacheFormat format, std::int64_t dim,
 
 // First rows and distances between rows, in floats.
 struct AttentionRows {
+  std::int64_t first = 0;  // these rows are [first, first + count) of all that are placed
+  std::int64_t count = 0;
   const float* query = nullptr;  // [heads, head_dim]
   const float* key = nullptr;    // [kv_heads, head_dim]
   const float* value = nullptr;

@@ -14,6 +14,9 @@ namespace {
 // Bytes of packed weights per piece of a linear: enough to be one stream, few enough to share out.
 constexpr std::int64_t kPieceBytes = 64 << 10;
 constexpr std::int64_t kRowsPerPiece = 8;
+// A long prompt runs through all steps in chunks of so many rows: enough to share the work of
+// widening weights, few enough that the activations stay in the caches.
+constexpr std::int64_t kChunkRows = 512;
 
 void grow(Buffer& buffer, std::int64_t bytes) {
   if (static_cast<std::int64_t>(buffer.size()) >= bytes) return;
@@ -37,37 +40,52 @@ class Replay {
         batch_(batch),
         options_(options),
         workspace_(workspace),
-        rows_(lane.program(), batch) {
-    const LoweredProgram& lowered = lane.lowered();
-    workspace.slots.resize(lowered.slots.size());
-    for (std::size_t i = 0; i < lowered.slots.size(); ++i) {
-      const SlotPlan& slot = lowered.slots[i];
-      grow(workspace.slots[i], row_count(slot.rows) * slot.width * 4);
-    }
-  }
+        rows_(lane.program(), batch) {}
 
   std::vector<float> run() {
-    for (const NativeStep& step : lane_.lowered().steps) {
-      if (options_.cancel && options_.cancel->load(std::memory_order_relaxed)) {
-        fail(ErrorCode::cancelled, "cancelled");
-      }
-      execute(step);
-    }
     const Place& output = lane_.lowered().output;
-    std::vector<float> out;
-    out.reserve(static_cast<std::size_t>(rows_of(output) * output.width));
-    for (std::int64_t row = 0; row < rows_of(output); ++row) {
-      const float* from = at(output, row);
-      out.insert(out.end(), from, from + output.width);
+    const bool is_selected = buffer(output).rows == RowCount::selected;
+    const auto rows =
+        is_selected ? batch_.selected.size() : static_cast<std::size_t>(batch_.rows());
+    std::vector<float> out(rows * static_cast<std::size_t>(output.width));
+    for (std::int64_t first = 0; first < batch_.rows(); first += kChunkRows) {
+      begin_chunk(first, std::min(kChunkRows, batch_.rows() - first));
+      for (const NativeStep& step : lane_.lowered().steps) {
+        if (options_.cancel && options_.cancel->load(std::memory_order_relaxed)) {
+          fail(ErrorCode::cancelled, "cancelled");
+        }
+        execute(step);
+      }
+      for (std::int64_t row = 0; row < rows_of(output); ++row) {
+        const std::int64_t to =
+            is_selected ? selected_[static_cast<std::size_t>(row)] : first + row;
+        std::copy_n(at(output, row), output.width, out.data() + to * output.width);
+      }
     }
     rows_.commit();
     return out;
   }
 
  private:
+  void begin_chunk(std::int64_t first, std::int64_t count) {
+    first_ = first;
+    count_ = count;
+    selected_.clear();
+    for (std::size_t i = 0; i < batch_.selected.size(); ++i) {
+      const std::int64_t row = batch_.selected[i];
+      if (row >= first && row < first + count) selected_.push_back(static_cast<std::int64_t>(i));
+    }
+    const LoweredProgram& lowered = lane_.lowered();
+    workspace_.slots.resize(lowered.slots.size());
+    for (std::size_t i = 0; i < lowered.slots.size(); ++i) {
+      const SlotPlan& slot = lowered.slots[i];
+      grow(workspace_.slots[i], row_count(slot.rows) * slot.width * 4);
+    }
+  }
+
+  // Of the chunk, like all rows below.
   std::int64_t row_count(RowCount rows) const {
-    return rows == RowCount::all ? batch_.rows()
-                                 : static_cast<std::int64_t>(batch_.selected.size());
+    return rows == RowCount::all ? count_ : static_cast<std::int64_t>(selected_.size());
   }
   const NativeBuffer& buffer(const Place& place) const {
     return lane_.lowered().buffers[static_cast<std::size_t>(place.buffer)];
@@ -97,9 +115,10 @@ class Replay {
       case NativeOp::gated_activation:
         return elementwise(step);
       case NativeOp::select_rows:
-        for (std::size_t i = 0; i < batch_.selected.size(); ++i) {
-          const float* from = at(step.input, batch_.selected[i]);
-          std::copy_n(from, step.output.width, at(step.output, static_cast<std::int64_t>(i)));
+        for (std::size_t i = 0; i < selected_.size(); ++i) {
+          const std::int32_t row = batch_.selected[static_cast<std::size_t>(selected_[i])];
+          std::copy_n(at(step.input, row - first_), step.output.width,
+                      at(step.output, static_cast<std::int64_t>(i)));
         }
         return;
     }
@@ -107,13 +126,13 @@ class Replay {
 
   void embed(const NativeStep& step) {
     const std::int64_t width = step.output.width;
-    lane_.pool().parallel_for(batch_.rows(), 4, [&](std::int64_t begin, std::int64_t end) {
+    lane_.pool().parallel_for(count_, 4, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         float* out = at(step.output, row);
         if (batch_.embeddings.empty()) {
-          lane_.embed(batch_.tokens[static_cast<std::size_t>(row)], out);
+          lane_.embed(batch_.tokens[static_cast<std::size_t>(first_ + row)], out);
         } else {
-          std::copy_n(batch_.embeddings.data() + row * width, width, out);
+          std::copy_n(batch_.embeddings.data() + (first_ + row) * width, width, out);
         }
       }
     });
@@ -218,8 +237,9 @@ class Replay {
   }
 
   void attention(const NativeStep& step) {
-    if (batch_.rows() == 0) return;
     AttentionRows io;
+    io.first = first_;
+    io.count = count_;
     io.cache = lane_.cache_format();
     io.query = at(step.query, 0);
     io.query_stride = buffer(step.query).width;
@@ -236,7 +256,9 @@ class Replay {
   const Batch& batch_;
   const RunOptions& options_;
   Workspace& workspace_;
-  PlacedRows rows_;
+  PlacedRows rows_;                     // of the whole batch
+  std::int64_t first_ = 0, count_ = 0;  // the chunk's rows in the batch
+  std::vector<std::int64_t> selected_;  // which of batch.selected are in the chunk
 };
 
 }  // namespace

@@ -3,6 +3,14 @@
 #include "base/error.h"
 
 namespace linnet {
+namespace {
+
+std::int64_t slabs_for(std::int64_t positions) {
+  constexpr std::int64_t kPositions = KvCache::kSlabBlocks * KvCache::kBlockPositions;
+  return (positions + kPositions - 1) / kPositions;
+}
+
+}  // namespace
 
 KvCache KvCache::of_blocks(std::int64_t block_bytes) {
   KvCache cache(0, 0);
@@ -11,9 +19,9 @@ KvCache KvCache::of_blocks(std::int64_t block_bytes) {
 }
 
 void KvCache::reserve(std::int64_t count) {
-  const std::int64_t blocks = (length_ + count + kBlockPositions - 1) / kBlockPositions;
-  while (static_cast<std::int64_t>(blocks_.size()) < blocks) {
-    blocks_.emplace_back(static_cast<std::uint64_t>(block_bytes_), MemoryAccount::cache());
+  while (static_cast<std::int64_t>(slabs_.size()) < slabs_for(length_ + count)) {
+    slabs_.emplace_back(static_cast<std::uint64_t>(kSlabBlocks * block_bytes_),
+                        MemoryAccount::cache());
   }
   columns_.resize(static_cast<std::size_t>(length_ + count));
 }
@@ -27,7 +35,7 @@ void KvCache::truncate(std::int64_t length) {
   LINNET_CHECK(length >= 0 && length <= length_);
   length_ = length;
   if (length == 0) first_call_ = 0;
-  blocks_.resize(static_cast<std::size_t>((length + kBlockPositions - 1) / kBlockPositions));
+  slabs_.resize(static_cast<std::size_t>(slabs_for(length)));
 }
 
 }  // namespace linnet

@@ -13,6 +13,9 @@ namespace linnet {
 class KvCache {
  public:
   static constexpr std::int64_t kBlockPositions = 64;
+  // Memory comes for so many blocks at once: a large piece lies in large pages, without which the
+  // look-up of addresses takes longer than the reading. What is not written takes no memory yet.
+  static constexpr std::int64_t kSlabBlocks = 8;
 
   // f32 blocks of [layers, 2, kBlockPositions, kv_width], as the reference lane has them.
   KvCache(std::int64_t layers, std::int64_t kv_width)
@@ -24,7 +27,10 @@ class KvCache {
   std::int64_t length() const { return length_; }  // positions held
   std::int64_t kv_width() const { return kv_width_; }
   std::int64_t bytes_per_block() const { return block_bytes_; }
-  std::byte* block(std::int64_t index) { return blocks_[static_cast<std::size_t>(index)].data(); }
+  std::byte* block(std::int64_t index) {
+    return slabs_[static_cast<std::size_t>(index / kSlabBlocks)].data() +
+           index % kSlabBlocks * block_bytes_;
+  }
 
   // Makes room for `count` more positions; they count only after commit().
   void reserve(std::int64_t count);
@@ -56,8 +62,8 @@ class KvCache {
 
  private:
   float* at(std::int64_t layer, std::int64_t position, std::int64_t part) {
-    float* block = blocks_[static_cast<std::size_t>(position / kBlockPositions)].as<float>().data();
-    return block + ((layer * 2 + part) * kBlockPositions + position % kBlockPositions) * kv_width_;
+    auto* floats = reinterpret_cast<float*>(block(position / kBlockPositions));
+    return floats + ((layer * 2 + part) * kBlockPositions + position % kBlockPositions) * kv_width_;
   }
 
   std::int64_t kv_width_ = 0;
@@ -66,7 +72,7 @@ class KvCache {
   std::int64_t declared_ = 0;
   std::int64_t first_call_ = 0;
   std::vector<std::int32_t> columns_;
-  std::vector<Buffer> blocks_;
+  std::vector<Buffer> slabs_;
 };
 
 }  // namespace linnet
