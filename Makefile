@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
-MODEL ?= smollm2
+MODEL ?=
 SECONDS ?= 60
 TARGET ?=
 PRESETS := release debug asan tsan
@@ -41,7 +41,7 @@ check: setup ## check layers, format and scripts
 format: setup ## rewrite all sources in the project's format
 	@tools/check_format --apply
 
-bench: build ## print the decode speed of MODEL (smollm2)
+bench: build ## measure MODEL, or the shape of SmolLM3-3B, beside the machine's ceilings
 	@tools/bench $(MODEL)
 
 fuzz: setup ## fuzz every TARGET (or one) for SECONDS (60), with clang

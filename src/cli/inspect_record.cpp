@@ -1,8 +1,10 @@
+#include <sstream>
 #include <string>
 #include <utility>
 
 #include "cli/inspect_report.h"
 #include "cli/program_cost.h"
+#include "native/lowered.h"
 
 namespace linnet {
 namespace {
@@ -54,6 +56,23 @@ Json cost_json(const StepCost& cost) {
   json.set("operations", cost.operations);
   json.set("weight_bytes", cost.weight_bytes);
   json.set("cache_bytes", cost.cache_bytes);
+  return json;
+}
+
+// Its lines, or why there are none.
+Json lowered_json(const Program& program) {
+  const LoweringResult lowered = lower(program);
+  Json json = Json::object();
+  if (!lowered.reason.empty()) {
+    json.set("reason", lowered.reason);
+    return json;
+  }
+  json.set("buffers", lowered.program.buffers.size());
+  json.set("slots", lowered.program.slots.size());
+  Json steps = Json::array();
+  std::istringstream lines(lowered_text(lowered.program, program));
+  for (std::string line; std::getline(lines, line);) steps.push_back(line);
+  json.set("steps", std::move(steps));
   return json;
 }
 
@@ -121,6 +140,7 @@ Json inspection_record(const ModelSummary& s, const InspectParts& parts,
   json.set("config", s.files.config);
   if (parts.tensors) json.set("tensors", tensors_json(s));
   if (parts.program) json.set("program", program_json(s, costs));
+  if (parts.lowered) json.set("lowered", lowered_json(s.program));
   json.set("has_template", s.files.chat_template.has_value());
   if (parts.show_template) json.set("template", optional_text(s.files.chat_template));
   return json;

@@ -10,6 +10,7 @@ namespace linnet {
 struct InspectParts {
   bool tensors = false;
   bool program = false;
+  bool lowered = false;
   bool show_template = false;
 };
 

@@ -9,6 +9,7 @@
 #include "cli/inspect_report.h"
 #include "cli/machine.h"
 #include "cli/program_cost.h"
+#include "native/lowered.h"
 
 namespace linnet {
 namespace {
@@ -167,6 +168,12 @@ void print_inspection(Output& out, const ModelSummary& summary, const InspectPar
     out.line(fmt::format("\nprogram, for one token with {} positions (weights and cache in bytes):",
                          memory.context));
     print_program(out, summary, memory.context);
+  }
+  if (parts.lowered) {
+    const LoweringResult lowered = lower(summary.program);
+    out.line("\nlowered for the native lane:");
+    out.foreign(lowered.reason.empty() ? lowered_text(lowered.program, summary.program)
+                                       : "not possible: " + lowered.reason + "\n");
   }
 }
 

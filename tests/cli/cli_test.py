@@ -377,6 +377,12 @@ def inspect_tells_what_the_files_say():
     done = linnet("inspect", MODEL, "--tensors", "--program")
     check("SmolLM3ForCausalLM" in done.out and "attention" in done.out, done)
     check("model.layers.0.self_attn.q_proj.weight" in done.out, done)
+    done = linnet("inspect", MODEL, "--lowered")
+    check("layers.0.mlp.gate_proj.weight | layers.0.mlp.up_proj.weight gated" in done.out, done)
+    lowered = json.loads(linnet("inspect", MODEL, "--lowered", "--json").out)["lowered"]
+    # Five steps a layer, embedding, selection of rows, head; few buffers share few pieces of memory.
+    check(len(lowered["steps"]) == 5 * config["num_hidden_layers"] + 3, lowered)
+    check(lowered["slots"] < 6 < lowered["buffers"], lowered)
     done = linnet("inspect", MODEL, "--template")
     check("add_generation_prompt" in done.out and "architecture" not in done.out, done)
     done = linnet("inspect", MODEL, "--context", "1000000")

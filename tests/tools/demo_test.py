@@ -1,6 +1,5 @@
 """tools/demo and tools/bench with a stand-in for `linnet` and, where one is needed, for the fetch."""
 
-import json
 import os
 import pathlib
 import shutil
@@ -51,12 +50,20 @@ class Demo(unittest.TestCase):
         self.program("tools/get_smollm2", "echo path")
         self.assertEqual(self.run_tool("tools/demo", linnet="exit 1").returncode, 1)
 
-    def test_bench_prints_the_spread(self):
-        record = {"model": "m", "prompt_tokens": 3, "completion_tokens": 64, "timings": {
-            "prefill_tokens_per_second": 10, "decode_tokens_per_second": 2.5}}
-        result = self.run_tool("tools/bench", "m", linnet=f"echo '{json.dumps(record)}'")
+    def test_bench_keeps_the_table(self):
+        result = self.run_tool("tools/bench", "m", linnet='echo "called: $*"')
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertRegex(result.stdout, r"(?m)^decode +2\.50 +2\.50 +2\.50  tokens/s$")
+        table = (self.root / "build/bench/m.md").read_text(encoding="utf-8")
+        self.assertTrue(result.stdout.startswith(table), result.stdout)
+        self.assertRegex(table, "^called: bench model --model m --cache i8 --runs 5 --save .*m.json")
+
+    def test_bench_makes_its_model_once(self):
+        body = 'echo "$1" >> calls; [[ $1 = make-random ]] && mkdir "${@: -1}"; ' \
+               '[[ $1 = pack ]] && mkdir -p "$4"; true'
+        for _ in range(2):
+            self.assertEqual(self.run_tool("tools/bench", linnet=body).returncode, 0)
+        calls = (self.root / "calls").read_text(encoding="utf-8").split()
+        self.assertEqual(calls, ["make-random", "pack", "bench", "bench"])
 
     def test_bench_fails_with_the_program(self):
         self.assertEqual(self.run_tool("tools/bench", "m", linnet="exit 3").returncode, 1)
