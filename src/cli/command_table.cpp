@@ -4,8 +4,10 @@
 #include "cli/command.h"
 #include "cli/convert_command.h"
 #include "cli/embed_command.h"
+#include "cli/eval_command.h"
 #include "cli/make_random_command.h"
 #include "cli/parse_command.h"
+#include "cli/quantize_command.h"
 #include "cli/tag_command.h"
 #include "cli/verify_command.h"
 
@@ -22,7 +24,9 @@ std::vector<Command> all_commands() {
   commands.push_back(make_inspect_command());
   commands.push_back(make_convert_command());
   commands.push_back(make_make_random_command());
+  commands.push_back(make_quantize_command());
   commands.push_back(make_verify_command());
+  commands.push_back(make_eval_command());
   commands.push_back(make_tokenize_command());
   commands.push_back(make_detokenize_command());
   commands.push_back(make_template_command());

@@ -54,13 +54,23 @@ std::string progress_text(const std::string& label, double fraction, int width, 
   return fmt::format("{}  [{}] {}", shown, bar_text(fraction, cells, utf8), percent);
 }
 
-ProgressBar::ProgressBar(std::string label, const Terminal& terminal)
-    : label_(std::move(label)), terminal_(terminal) {}
+ProgressBar::ProgressBar(std::string label, const Terminal& terminal, Eta eta)
+    : label_(std::move(label)), terminal_(terminal), eta_(eta) {}
+
+std::string ProgressBar::label_with_eta(double fraction) const {
+  const double done = fraction - first_;
+  if (eta_ == Eta::hidden || done < 0.01) return label_;
+  const double left = seconds_since(start_) * (1 - fraction) / done;
+  if (left < 90) return fmt::format("{}, {:.0f} s left", label_, left);
+  return fmt::format("{}, {:.0f} min left", label_, left / 60);
+}
 
 void ProgressBar::update(double fraction) {
+  if (first_ < 0) first_ = fraction;
   if (!terminal_.err || seconds_since(start_) < kQuietSeconds) return;
   if (seconds_since(drawn_) < kRedrawSeconds) return;
-  std::string text = progress_text(label_, fraction, terminal_width(), locale_is_utf8());
+  std::string text =
+      progress_text(label_with_eta(fraction), fraction, terminal_width(), locale_is_utf8());
   if (text == shown_) return;
   if (shown_.empty()) set_farewell("\r\x1b[K");
   shown_ = std::move(text);

@@ -15,7 +15,8 @@ std::string progress_text(const std::string& label, double fraction, int width, 
 
 class ProgressBar {
  public:
-  ProgressBar(std::string label, const Terminal& terminal);
+  enum class Eta { hidden, shown };  // the time that is left, behind the label
+  ProgressBar(std::string label, const Terminal& terminal, Eta eta = Eta::hidden);
   ~ProgressBar() { erase(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -24,8 +25,12 @@ class ProgressBar {
   void erase();
 
  private:
+  std::string label_with_eta(double fraction) const;
+
   std::string label_;
   Terminal terminal_;
+  Eta eta_;
+  double first_ = -1;  // fraction of the first update: work that goes on from an earlier run
   Clock::time_point start_ = Clock::now();
   Clock::time_point drawn_ = start_;
   std::string shown_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file_map.h"
 #include "base/utf8.h"
 #include "cli/line_editor.h"
 #include "cli/options.h"
@@ -13,6 +14,7 @@ namespace linnet {
 namespace {
 
 constexpr const char* kInputName = "standard input";
+constexpr std::uint64_t kMaxText = std::uint64_t{256} << 20;
 
 std::string input_text(const Terminal& terminal, const std::string& what) {
   if (terminal.in) {
@@ -40,6 +42,18 @@ std::string argument_or_input(const std::optional<std::string>& argument, const 
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
   require_utf8(text, kInputName);
+  return text;
+}
+
+std::string joined_texts(const std::vector<std::string>& paths, std::string_view fallback) {
+  if (paths.empty()) return std::string(fallback);
+  std::string text;
+  for (const std::string& path : paths) {
+    const std::string part = read_text_file(path, kMaxText);
+    require_utf8(part, path);
+    if (!text.empty()) text += '\n';
+    text += part;
+  }
   return text;
 }
 

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "cli/terminal.h"
@@ -16,6 +18,10 @@ void require_utf8(const std::string& text, const std::string& name);
 // UsageError that says what is missing. One newline at the end of standard input is dropped.
 std::string argument_or_input(const std::optional<std::string>& argument, const Terminal& terminal,
                               const std::string& what);
+
+// The texts of files, one after the other with a newline between; `fallback` for none. All valid
+// UTF-8.
+std::string joined_texts(const std::vector<std::string>& paths, std::string_view fallback);
 
 // JSON of a file, or of standard input for "-" and no path at all.
 Json json_input(const std::optional<std::string>& path, const Terminal& terminal,

@@ -40,6 +40,11 @@ void check_apart(const fs::path& target, const fs::path& source) {
   }
 }
 
+// "out/" is the folder "out".
+fs::path without_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
 void check_target(const fs::path& target, bool gguf, bool overwrite) {
   std::error_code error;
   const fs::file_status link = fs::symlink_status(target, error);
@@ -64,14 +69,18 @@ void check_target(const fs::path& target, bool gguf, bool overwrite) {
 
 }  // namespace
 
+void check_conversion(const ModelFiles& source, const fs::path& given, bool overwrite) {
+  const fs::path target = without_slash(given);
+  if (target.empty()) fail(ErrorCode::invalid_argument, "the name of the result is empty");
+  check_apart(target, source.path);
+  check_target(target, target.extension() == ".gguf", overwrite);
+}
+
 ConvertReport convert_model(const ModelFiles& source, const fs::path& given,
                             const ConvertOptions& options) {
-  // "out/" is the folder "out".
-  const fs::path target = given.has_filename() ? given : given.parent_path();
-  if (target.empty()) fail(ErrorCode::invalid_argument, "the name of the result is empty");
+  check_conversion(source, given, options.overwrite);
+  const fs::path target = without_slash(given);
   const bool gguf = target.extension() == ".gguf";
-  check_apart(target, source.path);
-  check_target(target, gguf, options.overwrite);
   // Through a link, what it leads to is replaced, and the link stays.
   const fs::path place = fs::is_symlink(fs::symlink_status(target)) ? resolved(target) : target;
   ConvertReport report;

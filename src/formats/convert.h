@@ -32,6 +32,11 @@ struct ConvertReport {
   std::vector<std::string> notes;  // what changed or was left out, one sentence each
 };
 
+// The first check of convert_model, for work that ends in one: Error{invalid_argument} for a target
+// that is there (without overwrite), is the source or lies in its folder.
+void check_conversion(const ModelFiles& source, const std::filesystem::path& target,
+                      bool overwrite);
+
 // A target whose name ends in .gguf becomes a GGUF file, any other a folder. Errors:
 // invalid_argument: the target exists (without overwrite), is the source or lies in its folder, a
 // type that the format or a weight's value does not fit; unsupported: what the format cannot say,

@@ -87,8 +87,13 @@ std::vector<OutgoingTensor> folder_tensors(const ModelFiles& source, const Conve
 // The config of the source with the type that the matrices have now.
 Json config_for(const ModelFiles& source, const std::vector<OutgoingTensor>& tensors) {
   Json config = source.config;
-  std::erase_if(config.as_object(),
-                [](const auto& member) { return member.first == "quantization_config"; });
+  // It speaks of codes, and they were decoded.
+  const std::vector<TensorInfo>& stored = source.weights->tensors();
+  if (std::any_of(stored.begin(), stored.end(),
+                  [](const TensorInfo& info) { return info.dtype == DType::coded; })) {
+    std::erase_if(config.as_object(),
+                  [](const auto& member) { return member.first == "quantization_config"; });
+  }
   for (const OutgoingTensor& tensor : tensors) {
     if (tensor.info.shape.size() != 2 || !is_floating(tensor.info.dtype)) continue;
     config.set(config.find("dtype") != nullptr ? "dtype" : "torch_dtype",

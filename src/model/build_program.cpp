@@ -22,7 +22,11 @@ class Builder {
   Program build() {
     const WeightId table =
         program_.add_weight("embed_tokens.weight", {config_.vocab, config_.hidden});
-    ValueId x = emit({.op = Op::embed, .weights = {table, kNone}}, "embedding", config_.hidden);
+    Step embed{.op = Op::embed, .weights = {table, kNone}};
+    if (config_.embedding_factors) {
+      embed.weights[1] = program_.add_weight("embed_tokens.factors", {config_.hidden});
+    }
+    ValueId x = emit(embed, "embedding", config_.hidden);
     program_.hidden_states.push_back(x);
     for (layer_ = 0; layer_ < config_.layers; ++layer_) {
       prefix_ = "layers." + std::to_string(layer_) + ".";

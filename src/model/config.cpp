@@ -155,6 +155,7 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& name,
   config.attention_bias = fields.flag("attention_bias", false);
   config.mlp_bias = fields.flag("mlp_bias", false);
   // Absent, transformers' class default counts: SmolLM3 ties head and embedding, Llama does not.
+  config.embedding_factors = fields.flag("embedding_factors", false);
   config.tied_head = fields.flag("tie_word_embeddings", config.model_type == "smollm3");
   read_rope(fields, config);
   config.layer_has_rope = read_rope_layers(fields, config);

@@ -55,6 +55,8 @@ struct ModelConfig {
   bool attention_bias = false;
   bool mlp_bias = false;
   bool tied_head = true;
+  // The embedding is its table times factors of the columns (a table that was smoothed as a head).
+  bool embedding_factors = false;
 
   RopeConfig rope;
   std::vector<bool> layer_has_rope;        // [layers]

@@ -67,14 +67,23 @@ class Lowering {
     native.layer = step.layer;
     native.output = output;
     native.activation = step.activation;
+    native.hidden = hidden_index(step.output);
     out_.steps.push_back(native);
     return out_.steps.back();
+  }
+
+  // kNone for a value that is not on the residual stream.
+  std::int32_t hidden_index(ValueId id) const {
+    const std::vector<ValueId>& states = program_.hidden_states;
+    const auto found = std::find(states.begin(), states.end(), id);
+    return found == states.end() ? kNone : int_of(static_cast<std::size_t>(found - states.begin()));
   }
 
   void lower_step(const Step& step) {
     switch (step.op) {
       case Op::embed:
         out_.table = step.weights[0];
+        out_.table_factors = step.weights[1];
         places_[at(step.output)] = new_place(step.output);
         emit(NativeOp::embed, step, place(step.output));
         return;
@@ -183,6 +192,7 @@ class Lowering {
     }
     emit_linear(first, std::move(matrix), epilogue, output,
                 gated != kNone ? step_at(gated).activation : Activation::silu);
+    if (residual != kNone) out_.steps.back().hidden = hidden_index(step_at(residual).output);
   }
 
   void emit_linear(const Step& step, MatrixPlan matrix, Epilogue epilogue, Place output,

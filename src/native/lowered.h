@@ -54,6 +54,7 @@ struct MatrixPlan {
 struct NativeStep {
   NativeOp op = NativeOp::embed;
   std::int32_t layer = kNone;
+  std::int32_t hidden = kNone;  // index of the hidden state that `output` then is
   Place input, second, output;
 
   std::int32_t matrix = kNone;  // linear: index into matrices
@@ -81,6 +82,7 @@ struct LoweredProgram {
   std::vector<SlotPlan> slots;
   std::vector<MatrixPlan> matrices;
   WeightId table = kNone;             // of the embedding
+  WeightId table_factors = kNone;     // of its columns
   std::int32_t table_matrix = kNone;  // the matrix that holds it, when the head is tied
   Place output;
 };

@@ -151,6 +151,10 @@ NativeLane::NativeLane(std::shared_ptr<const Program> program, const std::vector
     const auto id = static_cast<std::size_t>(step.norm->weight);
     vectors_[id] = weights[id].to_floats();
   }
+  if (lowered_.table_factors != kNone) {
+    const auto id = static_cast<std::size_t>(lowered_.table_factors);
+    vectors_[id] = weights[id].to_floats();
+  }
   for (const MatrixPlan& plan : lowered_.matrices) {
     matrices_.push_back(pack(plan, format_of(plan, options), weights));
   }
@@ -194,16 +198,23 @@ void NativeLane::read_cache(KvCache& cache, std::int64_t layer, std::int64_t pos
 }
 
 void NativeLane::embed(std::int32_t id, float* out) const {
-  if (lowered_.table_matrix == kNone) return table_.decode_row(id, out);
-  matrices_[static_cast<std::size_t>(lowered_.table_matrix)].packed.decode_output(
-      id, program_->hidden, out);
+  if (lowered_.table_matrix == kNone) {
+    table_.decode_row(id, out);
+  } else {
+    matrices_[static_cast<std::size_t>(lowered_.table_matrix)].packed.decode_output(
+        id, program_->hidden, out);
+  }
+  if (lowered_.table_factors == kNone) return;
+  const std::vector<float>& factors = vector(lowered_.table_factors);
+  for (std::size_t i = 0; i < factors.size(); ++i) out[i] *= factors[i];
 }
 
 std::vector<float> NativeLane::run(const Batch& batch, const RunOptions& options) const {
   check_batch(batch, *program_);
   if (!batch.head_mask.empty() || options.on_value || options.on_attention) {
     fail(ErrorCode::unsupported,
-         "head masks, hidden states and attentions are the reference lane's: use --lane reference");
+         "head masks, values of single steps and attentions are the reference lane's: use --lane "
+         "reference");
   }
   if (batch.rows() == 0) return {};
   for (const SequenceRows& sequence : batch.sequences) sequence.cache->reserve(sequence.rows);

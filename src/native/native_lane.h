@@ -50,7 +50,7 @@ class NativeLane : public Lane {
 
   std::string_view name() const override { return "native"; }
   KvCache make_cache() const override { return KvCache::of_blocks(block_bytes_); }
-  // Error{unsupported} for a head mask and for callbacks on values: the reference lane has those.
+  // Error{unsupported} for a head mask, on_value and on_attention: the reference lane has those.
   std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const override;
   void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
                   float* values) const override;
@@ -70,7 +70,7 @@ class NativeLane : public Lane {
   const std::vector<float>& vector(WeightId id) const {
     return vectors_[static_cast<std::size_t>(id)];
   }
-  // Row `id` of the embedding's table, [hidden].
+  // Row `id` of the embedding's table with its factors, [hidden].
   void embed(std::int32_t id, float* out) const;
 
  private:

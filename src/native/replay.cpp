@@ -55,6 +55,7 @@ class Replay {
           fail(ErrorCode::cancelled, "cancelled");
         }
         execute(step);
+        if (options_.on_hidden && step.hidden != kNone) tell_hidden(step);
       }
       for (std::int64_t row = 0; row < rows_of(output); ++row) {
         const std::int64_t to =
@@ -95,6 +96,14 @@ class Replay {
     const NativeBuffer& of = buffer(place);
     float* base = workspace_.slots[static_cast<std::size_t>(of.slot)].as<float>().data();
     return base + row * of.width + place.offset;
+  }
+
+  // Hidden states have buffers of their own width, so their rows are dense.
+  void tell_hidden(const NativeStep& step) {
+    const auto index = static_cast<std::size_t>(step.hidden);
+    if (index + 1 == lane_.program().hidden_states.size()) return;
+    const std::int64_t size = rows_of(step.output) * step.output.width;
+    options_.on_hidden(index, {at(step.output, 0), static_cast<std::size_t>(size)});
   }
 
   void execute(const NativeStep& step) {

@@ -42,6 +42,9 @@ struct RunOptions {
   // from several threads at once.
   std::function<void(const Step&, std::int64_t row, std::int64_t head, std::span<const float>)>
       on_attention;
+  // Sees the residual stream, [rows, hidden]: Program::hidden_states by index, but for the last.
+  // Many rows may come in pieces, in their order.
+  std::function<void(std::size_t, std::span<const float> rows)> on_hidden;
   // Checked between steps; the run then ends in Error{cancelled} and the caches are as before.
   const std::atomic<bool>* cancel = nullptr;
 };

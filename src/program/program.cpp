@@ -9,7 +9,7 @@ namespace {
 
 // In the order of Op.
 constexpr OpInfo kOps[] = {
-    {Op::embed, "embed", 0, 1, false},
+    {Op::embed, "embed", 0, 2, true},
     {Op::rms_norm, "rms_norm", 1, 1, false},
     {Op::linear, "linear", 1, 2, true},
     {Op::rope, "rope", 1, 0, false},
@@ -38,6 +38,8 @@ struct Checker {
     switch (step.op) {
       case Op::embed:
         require(weight(0) == Shape{program.vocab, output().width}, "table does not fit");
+        if (step.weights[1] != kNone)
+          require(weight(1) == Shape{output().width}, "factors do not fit");
         return;
       case Op::rms_norm:
         require(weight(0) == Shape{input(0).width}, "scale does not fit");

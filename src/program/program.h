@@ -15,11 +15,12 @@ namespace linnet {
 
 // The kinds of step. Inputs and weights of each, in order:
 enum class Op : std::uint8_t {
-  embed,             // ()             -> [rows, hidden]; weights: table [vocab, hidden]
-  rms_norm,          // (x)            -> like x; weights: scale [width]
-  linear,            // (x)            -> [rows, out]; weights: matrix [out, in], bias [out] or none
-  rope,              // (x)            -> like x: rotates every head by the row's position
-  attention,         // (q, k, v)      -> [rows, heads * head_dim]; k and v join the cache first
+  embed,      // ()             -> [rows, hidden]; weights: table [vocab, hidden], and factors
+              //                   [hidden] of its columns or none
+  rms_norm,   // (x)            -> like x; weights: scale [width]
+  linear,     // (x)            -> [rows, out]; weights: matrix [out, in], bias [out] or none
+  rope,       // (x)            -> like x: rotates every head by the row's position
+  attention,  // (q, k, v)      -> [rows, heads * head_dim]; k and v join the cache first
   gated_activation,  // (gate, up)     -> activation(gate) * up
   add,               // (a, b)         -> a + b
   select_rows,       // (x)            -> [selected, width]: the rows the caller asked for
@@ -30,7 +31,7 @@ struct OpInfo {
   std::string_view name;
   int inputs;
   int weights;           // the last may be absent when optional_weight
-  bool optional_weight;  // a bias
+  bool optional_weight;  // a bias, factors
 };
 const OpInfo& op_info(Op op);
 

@@ -99,7 +99,14 @@ void ReferenceRun::execute(const Step& step) {
       select_rows(step);
       break;
   }
+  if (options_.on_hidden) tell_hidden(step.output);
   if (options_.on_value) options_.on_value(step, value(step.output), width(step.output));
+}
+
+void ReferenceRun::tell_hidden(ValueId id) {
+  for (std::size_t i = 0; i + 1 < program_.hidden_states.size(); ++i) {
+    if (program_.hidden_states[i] == id) options_.on_hidden(i, value(id));
+  }
 }
 
 std::span<float> ReferenceRun::value(ValueId id) {
@@ -145,6 +152,11 @@ void ReferenceRun::embed(const Step& step) {
   const std::int64_t hidden = width(step.output);
   for (std::int64_t row = 0; row < batch_.rows(); ++row) {
     table.decode_row(batch_.tokens[static_cast<std::size_t>(row)], out.data() + row * hidden);
+  }
+  if (step.weights[1] == kNone) return;
+  const std::vector<float> factors = weight(step, 1).to_floats();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] *= factors[i % static_cast<std::size_t>(hidden)];
   }
 }
 

@@ -30,6 +30,7 @@ class ReferenceRun {
   }
   const Tensor& weight(const Step& step, int i) const;
   void allocate(ValueId id);
+  void tell_hidden(ValueId id);
 
   void embed(const Step& step);
   void rms_norm(const Step& step);
