@@ -47,9 +47,11 @@ std::uint64_t f32_bytes(const Program& program) {
 }
 
 // The format that keeps a weight as it is, where there is one.
-std::optional<PackedFormat> format_of(const StoredType& stored) {
+std::optional<MatrixFormat> format_of(const StoredType& stored) {
   if (stored.dtype == DType::bf16) return PackedFormat::bf16;
   if (stored.dtype == DType::f16) return PackedFormat::f16;
+  if (stored.grouped) return *stored.grouped;
+  if (const auto blocks = grouped_format(stored.dtype)) return *blocks;
   for (const PackedFormat format : kFormats) {
     if (stored.dtype == DType::coded && packed_format_name(format) == stored.coding) return format;
   }
@@ -77,7 +79,8 @@ std::vector<StoredType> stored_types(const std::vector<Tensor>& weights) {
   std::vector<StoredType> types;
   for (const Tensor& tensor : weights) {
     const CodedRows* rows = tensor.coded_rows();
-    types.push_back({tensor.dtype(), rows == nullptr ? std::string_view() : rows->format()});
+    types.push_back({tensor.dtype(), rows == nullptr ? std::string_view() : rows->format(),
+                     rows == nullptr ? std::nullopt : rows->grouped()});
   }
   return types;
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/model.h"
+#include "tensor/grouped_rows.h"
 
 namespace linnet {
 
@@ -17,7 +19,8 @@ struct LaneChoice {
   // Of the native lane: f32, bf16 and f16 (f32 arithmetic on the weights as they are, or rounded to
   // those types); i8, n4 and s6 (integer weights and activations, see tensor/quantized_rows.h;
   // under n4 embedding and head are s6). "auto": each matrix as the files store it where that is
-  // one of these; the others f32, up to 4 GiB of the whole model, else i8.
+  // one of these, or codes in groups as in GGUF files ("grouped": int8 activations with a scale per
+  // group); the others f32, up to 4 GiB of the whole model, else i8.
   std::string weights = "auto";
   std::string cache = "f32";  // of the native lane: f32 or i8
 };
@@ -29,7 +32,8 @@ std::vector<std::string> cache_names();
 // How the files store a weight.
 struct StoredType {
   DType dtype = DType::f32;
-  std::string_view coding = {};  // of a coded one: "n4"
+  std::string_view coding = {};               // of a coded one: "n4"
+  std::optional<GroupedFormat> grouped = {};  // of a coded one in groups
 };
 
 // What the lane of the choice holds in memory, before anything is loaded. `stored`: of each of the

@@ -26,6 +26,8 @@ struct GroupedStrip {
   std::int64_t spans() const { return groups() / span_groups; }
   std::int64_t codes_begin() const { return scale_bytes * (format.has_bias ? 2 : 1); }
   std::int64_t bytes() const { return spans() * span_bytes; }
+  // Of one row of activations (Kernels::quantize_groups).
+  std::int64_t row_bytes() const { return groups() * (12 + format.group); }
   // Of a thread that multiplies: scales, and perhaps biases, as floats.
   std::int64_t scratch_bytes() const { return groups() * 32 * 4 * (format.has_bias ? 2 : 1); }
 };

@@ -84,6 +84,11 @@ class StripWriter {
         case PackedFormat::s6:
           write_s6(output, row);
           break;
+        case PackedFormat::grouped:
+          if (row < 0) break;
+          LINNET_CHECK(source_.read_grouped(row, shape_.grouped.format, grouped_));
+          write_grouped(shape_.grouped, output, grouped_, strip_);
+          break;
       }
     }
     if (shape_.format == PackedFormat::f32) {
@@ -174,6 +179,7 @@ class StripWriter {
   I8Row i8_;
   N4Row n4_;
   S6Row s6_;
+  GroupedRow grouped_;
   std::byte* strip_ = nullptr;
 };
 
@@ -202,6 +208,8 @@ std::string_view packed_format_name(PackedFormat format) {
       return "n4";
     case PackedFormat::s6:
       return "s6";
+    case PackedFormat::grouped:
+      return "grouped";
   }
   return "";
 }
@@ -223,24 +231,57 @@ std::int64_t PackedShape::strip_bytes() const {
       const std::int64_t blocks = (inputs + kBlock6Inputs - 1) / kBlock6Inputs;
       return inputs * kStripOutputs * 6 / 8 + blocks * 2 * kStripOutputs + kScaleBytes;
     }
+    case PackedFormat::grouped:
+      return grouped.bytes();
   }
   return 0;
 }
 
+std::int64_t PackedShape::row_bytes() const {
+  if (format == PackedFormat::grouped) return grouped.row_bytes();
+  return is_integer(format) ? inputs : 4 * inputs;
+}
+
+std::int64_t PackedShape::scratch_bytes() const {
+  if (format == PackedFormat::grouped) return grouped.scratch_bytes();
+  const bool widens = format == PackedFormat::n4 || format == PackedFormat::s6;
+  return widens ? kStripOutputs * inputs : 0;
+}
+
+MatrixFormat joined_format(const MatrixFormat& a, const MatrixFormat& b) {
+  if (a == b) return a;
+  if (a.kind == PackedFormat::grouped && b.kind == PackedFormat::grouped) {
+    const auto joined = joined_format(a.grouped, b.grouped);
+    return joined ? MatrixFormat(*joined) : PackedFormat::f32;
+  }
+  constexpr PackedFormat kFromFinest[] = {PackedFormat::f32,     PackedFormat::f16,
+                                          PackedFormat::grouped, PackedFormat::bf16,
+                                          PackedFormat::i8,      PackedFormat::s6};
+  for (const PackedFormat format : kFromFinest) {
+    if (a.kind != format && b.kind != format) continue;
+    const bool is_exact = format != PackedFormat::f16 && format != PackedFormat::grouped;
+    return is_exact ? format : PackedFormat::f32;
+  }
+  return PackedFormat::n4;
+}
+
 RowTiling row_tiling(const Kernels& kernels, PackedFormat format, std::int64_t rows) {
+  if (format == PackedFormat::grouped) return {kernels.group_tile_rows, 4};
   const bool may_block = kernels.blocks_from > 0 && is_integer(format);
   if (may_block && rows >= kernels.blocks_from) return kRowBlock;
   if (rows <= kernels.few_rows) return {even_tile(rows, kernels.few_tile_rows), 4};
   return {kernels.tile_rows, 4};
 }
 
-PackedShape packed_shape(PackedFormat format, std::int64_t outputs, std::int64_t inputs) {
+PackedShape packed_shape(const MatrixFormat& format, std::int64_t outputs, std::int64_t inputs) {
   const auto rounded = [](std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; };
-  return {format, rounded(outputs, kStripOutputs),
-          is_integer(format) ? rounded(inputs, kInputPadding) : inputs};
+  PackedShape shape = {format.kind, rounded(outputs, kStripOutputs),
+                       is_integer(format.kind) ? rounded(inputs, kInputPadding) : inputs};
+  if (format.kind == PackedFormat::grouped) shape.grouped = grouped_strip(format.grouped, inputs);
+  return shape;
 }
 
-PackedMatrix PackedMatrix::pack(PackedFormat format, std::span<const std::int64_t> rows,
+PackedMatrix PackedMatrix::pack(const MatrixFormat& format, std::span<const std::int64_t> rows,
                                 std::int64_t inputs, const RowSource& source, ThreadPool& pool) {
   PackedMatrix matrix;
   matrix.shape_ = packed_shape(format, static_cast<std::int64_t>(rows.size()), inputs);
@@ -261,7 +302,7 @@ PackedMatrix PackedMatrix::pack(PackedFormat format, std::span<const std::int64_
   return matrix;
 }
 
-PackedMatrix PackedMatrix::pack(PackedFormat format, std::span<const std::int64_t> rows,
+PackedMatrix PackedMatrix::pack(const MatrixFormat& format, std::span<const std::int64_t> rows,
                                 std::int64_t inputs, const RowReader& read_row, ThreadPool& pool) {
   return pack(format, rows, inputs, FloatRows(read_row), pool);
 }
@@ -270,6 +311,9 @@ void PackedMatrix::decode_output(std::int64_t output, std::int64_t inputs, float
   LINNET_CHECK(output < shape_.outputs && inputs <= shape_.inputs);
   const std::byte* strip = strips() + output / kStripOutputs * shape_.strip_bytes();
   const std::int64_t n = output % kStripOutputs;
+  if (shape_.format == PackedFormat::grouped) {
+    return read_grouped(shape_.grouped, strip, n, inputs, out);
+  }
   float scale = 1;
   if (is_integer(shape_.format)) {
     std::memcpy(&scale, strip + shape_.strip_bytes() - kScaleBytes + 4 * n, sizeof scale);
@@ -308,6 +352,8 @@ void PackedMatrix::decode_output(std::int64_t output, std::int64_t inputs, float
         out[k] = scale * static_cast<float>(s6_byte((low | high << 4) - 32, c));
         break;
       }
+      case PackedFormat::grouped:
+        break;
     }
   }
 }

@@ -14,6 +14,7 @@
 //              (high), of 8-11 and 12-15, and the upper two bits of all, inputs 0-3 in bits 0 and
 //              1, and so on; outputs and inputs in a vector as in n4. The last block may have one
 //              group only. Then [32] f32 scales.
+//   grouped    see grouped_strip.h.
 // Integer formats pad the inputs with zeros to a multiple of 64; all pad the outputs to 32.
 #pragma once
 
@@ -25,27 +26,44 @@
 
 #include "base/memory_account.h"
 #include "base/thread_pool.h"
+#include "kernels/grouped_strip.h"
 #include "kernels/kernels.h"
 #include "tensor/coded_rows.h"
 
 namespace linnet {
 
-enum class PackedFormat : std::uint8_t { f32, bf16, f16, i8, n4, s6 };
+enum class PackedFormat : std::uint8_t { f32, bf16, f16, i8, n4, s6, grouped };
 
 std::string_view packed_format_name(PackedFormat format);
 inline bool is_integer(PackedFormat format) {
   return format == PackedFormat::i8 || format == PackedFormat::n4 || format == PackedFormat::s6;
 }
 
+// A format with what it needs to be whole.
+struct MatrixFormat {
+  MatrixFormat() = default;
+  MatrixFormat(PackedFormat of) : kind(of) {}
+  MatrixFormat(const GroupedFormat& of) : kind(PackedFormat::grouped), grouped(of) {}
+  PackedFormat kind = PackedFormat::f32;
+  GroupedFormat grouped = {};  // of that kind
+  bool operator==(const MatrixFormat&) const = default;
+};
+// The smallest format that holds matrices of both, which are to be one: exact where one of them is
+// grouped or f16, else the finer one.
+MatrixFormat joined_format(const MatrixFormat& a, const MatrixFormat& b);
+
 struct PackedShape {
   PackedFormat format = PackedFormat::f32;
   std::int64_t outputs = 0;  // in strips: a multiple of 32
   std::int64_t inputs = 0;   // with padding
+  GroupedStrip grouped = {};
 
   std::int64_t strips() const { return outputs / kStripOutputs; }
   std::int64_t strip_bytes() const;
   // Of one row of activations as the kernels read it.
-  std::int64_t row_bytes() const { return is_integer(format) ? inputs : 4 * inputs; }
+  std::int64_t row_bytes() const;
+  // Of a thread that multiplies.
+  std::int64_t scratch_bytes() const;
   std::uint64_t bytes() const {
     return static_cast<std::uint64_t>(strips()) * static_cast<std::uint64_t>(strip_bytes());
   }
@@ -53,18 +71,19 @@ struct PackedShape {
 // How `rows` rows of activations lie for a matrix of the format.
 RowTiling row_tiling(const Kernels& kernels, PackedFormat format, std::int64_t rows);
 // The shape with its padding.
-PackedShape packed_shape(PackedFormat format, std::int64_t outputs, std::int64_t inputs);
+PackedShape packed_shape(const MatrixFormat& format, std::int64_t outputs, std::int64_t inputs);
 
 class PackedMatrix {
  public:
   // `rows`: the source row of every output in the order of the strips; -1 pads. A row that is
-  // stored in the same integer format keeps its codes; any other is decoded and encoded anew.
+  // stored in the same integer format keeps its codes; any other is decoded and encoded anew. A
+  // grouped matrix takes only rows that the source gives as such.
   // Errors: out_of_memory; what the source throws.
-  static PackedMatrix pack(PackedFormat format, std::span<const std::int64_t> rows,
+  static PackedMatrix pack(const MatrixFormat& format, std::span<const std::int64_t> rows,
                            std::int64_t inputs, const RowSource& source, ThreadPool& pool);
   // The same for rows of floats: writes `inputs` of them, from any thread of the pool.
   using RowReader = std::function<void(std::int64_t row, float* out)>;
-  static PackedMatrix pack(PackedFormat format, std::span<const std::int64_t> rows,
+  static PackedMatrix pack(const MatrixFormat& format, std::span<const std::int64_t> rows,
                            std::int64_t inputs, const RowReader& read_row, ThreadPool& pool);
 
   const PackedShape& shape() const { return shape_; }

@@ -64,6 +64,19 @@ class JoinedRows final : public RowSource {
     const CodedRows* rows = source.part->coded_rows();
     return rows != nullptr && rows->read_s6(source.row, out);
   }
+  bool read_grouped(std::int64_t row, const GroupedFormat& format, GroupedRow& out) const override {
+    const Source source = find(row);
+    if (const CodedRows* rows = source.part->coded_rows()) {
+      return rows->read_grouped(source.row, format, out);
+    }
+    const DType dtype = source.part->dtype();
+    const auto own = grouped_format(dtype);
+    if (!own) return false;
+    linnet::read_grouped(dtype, source.part->bytes().data() + source.row * source.part->row_bytes(),
+                         source.part->dim(-1), out);
+    bring_to(*own, format, out);
+    return true;
+  }
 
  private:
   struct Source {
@@ -97,18 +110,15 @@ std::vector<float> joined_bias(const MatrixPlan& plan, const Program& program,
   return has_bias ? joined : std::vector<float>();
 }
 
-PackedFormat format_of(const MatrixPlan& plan, const NativeOptions& options) {
+MatrixFormat format_of(const MatrixPlan& plan, const NativeOptions& options) {
   const auto& wanted = plan.is_head ? options.head : options.weights;
   if (wanted) return *wanted;
   if (options.stored.empty()) return PackedFormat::f32;
-  constexpr PackedFormat kFromFinest[] = {PackedFormat::f32, PackedFormat::f16, PackedFormat::bf16,
-                                          PackedFormat::i8, PackedFormat::s6};
-  for (const PackedFormat format : kFromFinest) {
-    for (const WeightId id : plan.weights) {
-      if (options.stored[static_cast<std::size_t>(id)] == format) return format;
-    }
+  MatrixFormat format = options.stored[static_cast<std::size_t>(plan.weights.front())];
+  for (const WeightId id : plan.weights) {
+    format = joined_format(format, options.stored[static_cast<std::size_t>(id)]);
   }
-  return PackedFormat::n4;
+  return format;
 }
 
 }  // namespace
@@ -118,11 +128,11 @@ NativeMemory native_memory(const LoweredProgram& lowered, const Program& program
   NativeMemory memory;
   for (const MatrixPlan& plan : lowered.matrices) {
     const auto rows = static_cast<std::int64_t>(strip_order(plan, program).size());
-    const PackedFormat format = format_of(plan, options);
+    const MatrixFormat format = format_of(plan, options);
     memory.weights += packed_shape(format, rows, plan.inputs).bytes();
     auto& formats = memory.formats;
-    if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
-      formats.push_back(format);
+    if (std::find(formats.begin(), formats.end(), format.kind) == formats.end()) {
+      formats.push_back(format.kind);
     }
   }
   for (const NativeStep& step : lowered.steps) {
@@ -165,7 +175,7 @@ NativeLane::NativeLane(std::shared_ptr<const Program> program, const std::vector
 
 NativeLane::~NativeLane() = default;
 
-NativeLane::Matrix NativeLane::pack(const MatrixPlan& plan, PackedFormat format,
+NativeLane::Matrix NativeLane::pack(const MatrixPlan& plan, const MatrixFormat& format,
                                     const std::vector<Tensor>& weights) {
   Matrix matrix;
   const std::vector<std::int64_t> order = strip_order(plan, *program_);

@@ -19,11 +19,11 @@
 namespace linnet {
 
 struct NativeOptions {
-  // None: each matrix in the format of its weights in `stored`; of joined weights that differ, the
-  // finest of theirs.
+  // None: each matrix in the format of its weights in `stored`; of joined weights that differ, in
+  // one that holds them all (joined_format).
   std::optional<PackedFormat> weights;  // of all matrices but the head and the embedding
   std::optional<PackedFormat> head;     // those two: a task head as well
-  std::vector<PackedFormat> stored;     // by WeightId; empty: all f32
+  std::vector<MatrixFormat> stored;     // by WeightId; empty: all f32
   CacheFormat cache = CacheFormat::f32;
   const Kernels* kernels = nullptr;  // null: choose_kernels()
 };
@@ -74,7 +74,8 @@ class NativeLane : public Lane {
   void embed(std::int32_t id, float* out) const;
 
  private:
-  Matrix pack(const MatrixPlan& plan, PackedFormat format, const std::vector<Tensor>& weights);
+  Matrix pack(const MatrixPlan& plan, const MatrixFormat& format,
+              const std::vector<Tensor>& weights);
 
   std::shared_ptr<const Program> program_;
   std::shared_ptr<ThreadPool> pool_;

@@ -175,13 +175,14 @@ class Replay {
     task.outputs = matrix.outputs;
     task.epilogue = step.epilogue;
     task.activation = step.activation;
+    task.grouped = &shape.grouped;
     const auto kernel = kernel_of(shape.format);
     const std::int64_t grain = std::max<std::int64_t>(1, kPieceBytes / task.strip_bytes);
     lane_.pool().parallel_for(shape.strips(), grain, [&](std::int64_t begin, std::int64_t end) {
       LinearTask piece = task;
       piece.first_strip = begin;
       piece.end_strip = end;
-      piece.scratch = thread_scratch(kStripOutputs * shape.inputs);
+      piece.scratch = thread_scratch(shape.scratch_bytes());
       kernel(piece);
     });
   }
@@ -198,6 +199,8 @@ class Replay {
         return lane_.kernels().linear_n4;
       case PackedFormat::s6:
         return lane_.kernels().linear_s6;
+      case PackedFormat::grouped:
+        return lane_.kernels().linear_grouped;
       case PackedFormat::f32:
         break;
     }
@@ -225,7 +228,7 @@ class Replay {
                 std::int64_t rows) {
     const Kernels& kernels = lane_.kernels();
     const std::int64_t width = step.input.width;
-    std::byte* scratch = thread_scratch(width * 4 + shape.inputs);
+    std::byte* scratch = thread_scratch(width * 4 + shape.row_bytes());
     const float* x = at(step.input, row);
     if (step.norm) {
       auto* normed = reinterpret_cast<float*>(scratch);
@@ -234,7 +237,12 @@ class Replay {
       x = normed;
     }
     const void* source = x;
-    if (is_integer(shape.format)) {
+    if (shape.format == PackedFormat::grouped) {
+      std::byte* groups = scratch + width * 4;
+      kernels.quantize_groups(x, width, shape.grouped.format.group, shape.grouped.format.zero,
+                              groups);
+      source = groups;
+    } else if (is_integer(shape.format)) {
       auto* codes = reinterpret_cast<std::int8_t*>(scratch + width * 4);
       const auto index = static_cast<std::size_t>(row);
       kernels.quantize(x, width, shape.inputs, codes, &workspace_.scales[index],

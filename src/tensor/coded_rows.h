@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 
+#include "tensor/grouped_rows.h"
 #include "tensor/quantized_rows.h"
 #include "tensor/tensor.h"
 
@@ -21,13 +22,17 @@ class RowSource {
   virtual bool read_i8(std::int64_t, I8Row&) const { return false; }
   virtual bool read_n4(std::int64_t, N4Row&) const { return false; }
   virtual bool read_s6(std::int64_t, S6Row&) const { return false; }
+  // The same, brought to a format that holds its own.
+  virtual bool read_grouped(std::int64_t, const GroupedFormat&, GroupedRow&) const { return false; }
 };
 
 class CodedRows : public RowSource {
  public:
   virtual const Shape& shape() const = 0;       // [outputs, inputs]
   virtual std::string_view format() const = 0;  // "n4"
-  virtual std::uint64_t bytes() const = 0;      // of all the tensors
+  // Of rows that read_grouped can give: what they are made of.
+  virtual std::optional<GroupedFormat> grouped() const { return std::nullopt; }
+  virtual std::uint64_t bytes() const = 0;  // of all the tensors
   // False only when no value of the row is NaN or infinite; tells it without decoding.
   virtual bool may_be_non_finite(std::int64_t row) const = 0;
 };

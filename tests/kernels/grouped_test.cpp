@@ -11,6 +11,8 @@
 
 #include "kernels/grouped_strip.h"
 #include "kernels/kernels.h"
+#include "kernels/matrix_format_text.h"
+#include "kernels/packed_matrix.h"
 #include "kernels/tile_rows.h"
 
 using namespace linnet;
@@ -283,4 +285,41 @@ TEST_CASE("every f16 is the same scale on every table") {
     }
     CHECK(wrong == 0);
   });
+}
+
+TEST_CASE("matrices of two formats become one that holds both") {
+  const MatrixFormat q4 = *grouped_format(DType::q4_k), q6 = *grouped_format(DType::q6_k);
+  CHECK(joined_format(q4, q4) == q4);
+  const MatrixFormat both = joined_format(q4, q6);
+  CHECK(both.kind == PackedFormat::grouped);
+  CHECK(both.grouped.group == 16);
+  CHECK(both.grouped.has_bias);
+  CHECK(both.grouped.scale == GroupScale::product);
+  CHECK(!both.grouped.has_table);
+  CHECK(joined_format(q4, PackedFormat::f16) == PackedFormat::f32);
+  CHECK(joined_format(q4, PackedFormat::i8) == PackedFormat::f32);
+  CHECK(joined_format(PackedFormat::n4, PackedFormat::i8) == PackedFormat::i8);
+  CHECK(joined_format(PackedFormat::bf16, PackedFormat::f16) == PackedFormat::f32);
+}
+
+TEST_CASE("formats are read back from their text, and nothing else is") {
+  for (const GroupedFormat& format : all_formats()) {
+    const std::string text = matrix_format_text(format);
+    CAPTURE(text);
+    const auto read = matrix_format_of(text);
+    REQUIRE(read);
+    CHECK(*read == MatrixFormat(format));
+    CHECK(!matrix_format_of(text + "0"));
+    CHECK(!matrix_format_of(text.substr(0, text.size() - 1)));
+    CHECK(!matrix_format_of(text + ":"));
+  }
+  CHECK(*matrix_format_of("s6") == MatrixFormat(PackedFormat::s6));
+  for (const char* text :
+       {"", "grouped", "grouped:64:f16:plain:0:bytes", "grouped:32:f8:plain:0:bytes",
+        "grouped:32:f16:none:0:bytes", "grouped:32:f16:plain:7:bytes",
+        "grouped:32:f16:plain:0:0102", "grouped:32:f16:plain:128:000102030405060708090a0b0c0d0e0f",
+        "grouped:32:f16:plain:0:000102030405060708090a0b0c0d0e0g"}) {
+    CAPTURE(text);
+    CHECK(!matrix_format_of(text));
+  }
 }

@@ -143,6 +143,8 @@ class LinearCase {
         return table.linear_n4;
       case PackedFormat::s6:
         return table.linear_s6;
+      case PackedFormat::grouped:
+        return table.linear_grouped;
     }
     return nullptr;
   }
