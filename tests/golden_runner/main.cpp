@@ -97,6 +97,8 @@ int main(int argc, char** argv) {
     }
     if (std::strcmp(argv[i], "--lane") == 0 && i + 1 < argc) {
       golden::lane.lane = argv[++i];
+      // What is expected was calculated in f32; codes would multiply rounded activations.
+      golden::lane.weights = "f32";
       continue;
     }
     ++folders;
