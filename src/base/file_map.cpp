@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -78,12 +77,13 @@ std::shared_ptr<const FileMap> FileMap::open(const std::filesystem::path& path, 
     map->range_ = std::make_unique<MappedRange>(map->data_, size, path);
     return map;
   }
-  map->data_ = static_cast<std::byte*>(std::aligned_alloc(64, (size + 63) / 64 * 64));
-  if (map->data_ == nullptr) {
-    fail(ErrorCode::out_of_memory,
-         fmt::format("{}: no memory for its {} bytes; read it mapped (without --no-mmap)",
-                     path.string(), size));
+  try {
+    map->copy_ = Buffer(size, MemoryAccount::weights());
+  } catch (const Error& error) {
+    fail(error.code(),
+         fmt::format("{}: {}; read it mapped (without --no-mmap)", path.string(), error.what()));
   }
+  map->data_ = map->copy_.data();
   map->size_ = size;
   read_fully(file.get(), map->data_, size, path);
   return map;
@@ -91,12 +91,7 @@ std::shared_ptr<const FileMap> FileMap::open(const std::filesystem::path& path, 
 
 FileMap::~FileMap() {
   range_.reset();
-  if (data_ == nullptr) return;
-  if (access_ == FileAccess::map) {
-    ::munmap(data_, size_);
-  } else {
-    std::free(data_);
-  }
+  if (data_ != nullptr && access_ == FileAccess::map) ::munmap(data_, size_);
 }
 
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit) {

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/mapped_files.h"
+#include "base/memory_account.h"
 
 namespace linnet {
 
@@ -31,6 +32,7 @@ class FileMap {
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   FileAccess access_ = FileAccess::read;
+  Buffer copy_;  // of a file that is read
   std::unique_ptr<MappedRange> range_;
 };
 

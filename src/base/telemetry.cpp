@@ -58,10 +58,25 @@ TelemetrySpan::TelemetrySpan(std::string_view name, Json metadata)
 TelemetrySpan::~TelemetrySpan() {
   if (!active_) return;
   const bool thrown = std::uncaught_exceptions() > exceptions_;
-  Json measurements;
-  measurements.set("duration", seconds_since(start_));
-  Telemetry::instance().emit(name_ + (thrown ? ".exception" : ".stop"), std::move(measurements),
-                             std::move(metadata_));
+  try {
+    Json measurements;
+    measurements.set("duration", seconds_since(start_));
+    Telemetry::instance().emit(name_ + (thrown ? ".exception" : ".stop"), std::move(measurements),
+                               std::move(metadata_));
+  } catch (...) {
+    // No memory for the event: it is lost, the call it tells of is not.
+  }
 }
+
+namespace {
+thread_local int outer_spans = 0;
+}
+
+OuterSpan::OuterSpan(std::string_view name) {
+  if (outer_spans == 0) span_.emplace(name);
+  ++outer_spans;
+}
+
+OuterSpan::~OuterSpan() { --outer_spans; }
 
 }  // namespace linnet

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +77,19 @@ class TelemetrySpan {
   Json metadata_;
   Clock::time_point start_;
   int exceptions_;
+};
+
+// The span of a call from outside. Within it others on the same thread say nothing: what a run
+// does inside is not told step by step.
+class OuterSpan {
+ public:
+  explicit OuterSpan(std::string_view name);
+  ~OuterSpan();
+  OuterSpan(const OuterSpan&) = delete;
+  OuterSpan& operator=(const OuterSpan&) = delete;
+
+ private:
+  std::optional<TelemetrySpan> span_;
 };
 
 }  // namespace linnet

@@ -90,6 +90,7 @@ Json memory_json() {
     Json numbers = Json::object();
     numbers.set("active_bytes", account->active());
     numbers.set("peak_bytes", account->peak());
+    numbers.set("cached_bytes", account->cached());
     memory.set(account->name(), std::move(numbers));
   }
   return memory;

@@ -17,9 +17,11 @@ struct GlobalOptions {
   std::string model;  // empty: smollm2 if it is there, else tiny
   std::int64_t threads = 0;
   LaneChoice lane;
+  std::int64_t max_context = 0;  // positions of a sequence; 0: all that the model has
   bool no_mmap = false;
   std::string dtype = "auto";  // of the weights
   std::string log_level = "warn";
+  std::string telemetry;  // the file of events; empty: none
   std::string color = "auto";
   bool trust_user_tokens = false;
 };

@@ -9,11 +9,13 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mapped_files.h"
+#include "base/memory_account.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/nearest.h"
+#include "cli/telemetry_file.h"
 #include "cli/version.h"
 
 namespace linnet {
@@ -261,8 +263,10 @@ int run_command_line(int argc, char** argv) {
   for (const Assignment& each : found) set_named(*each.set, each.value, each.source);
 
   set_log_level(log_level_from_name(globals.log_level));
+  set_memory_limit(static_cast<std::int64_t>(globals.lane.memory_limit));
   Output out(detect_terminal(color_mode(globals.color)));
   CommandContext context{globals, out};
+  const TelemetryFile telemetry(globals.telemetry);
   const int status = command->run(context);
   out.flush();
   return status;

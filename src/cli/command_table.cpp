@@ -1,5 +1,6 @@
 #include "cli/answer_command.h"
 #include "cli/bench_command.h"
+#include "cli/byte_count.h"
 #include "cli/classify_command.h"
 #include "cli/command.h"
 #include "cli/convert_command.h"
@@ -63,6 +64,12 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
                "loops), or auto: native where it can (default)",
        .choices = lane_names(),
        .set = to_choice(globals.lane.lane, lane_names())},
+      {.name = "native-fallback",
+       .value = "WHAT",
+       .help = "under --lane auto, for a model that the native lane cannot run: take the reference "
+               "lane (default), or raise an error",
+       .choices = native_fallback_names(),
+       .set = to_choice(globals.lane.native_fallback, native_fallback_names())},
       {.name = "weights",
        .value = "FORMAT",
        .help =
@@ -80,6 +87,16 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
                "memory",
        .choices = cache_names(),
        .set = to_choice(globals.lane.cache, cache_names())},
+      {.name = "max-context",
+       .value = "N",
+       .help = "positions that a sequence may have, prompt and answer together (default: all that "
+               "the model has)",
+       .set = to_integer(globals.max_context, {1, INT64_MAX})},
+      {.name = "memory-limit",
+       .value = "SIZE",
+       .help = "refuse a model that needs more than this for weights, cache and scratch, such as "
+               "2GB",
+       .set = to_byte_count(globals.lane.memory_limit)},
       {.name = "no-mmap",
        .help = "read model files into memory instead of mapping them",
        .set = to_flag(globals.no_mmap)},
@@ -95,6 +112,11 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
        .choices = levels,
        .variable = "LINNET_LOG",
        .set = to_choice(globals.log_level, levels)},
+      {.name = "telemetry",
+       .value = "FILE",
+       .help = "append the events of the run to FILE, one JSON line for each",
+       .is_path = true,
+       .set = to_path(globals.telemetry)},
       {.name = "color",
        .value = "WHEN",
        .help = "colours",

@@ -64,6 +64,7 @@ OpenOptions open_options(const GlobalOptions& globals) {
 LoadOptions load_options(const GlobalOptions& globals) {
   LoadOptions options;
   options.threads = static_cast<int>(globals.threads);
+  options.context = globals.max_context;
   choose_lane(globals.lane, options);
   return options;
 }

@@ -123,7 +123,7 @@ SlashOutcome clear_chat(ChatSession& session, const std::string&) {
 }
 
 SlashOutcome show_tokens(ChatSession& session, const std::string&) {
-  const std::int64_t most = session.assistant().model->config().context();
+  const std::int64_t most = session.assistant().model->context();
   const std::int64_t used = session.context_tokens();
   say(session, fmt::format("{} of {} tokens of the context are used ({:.0f} %), by {}.", used, most,
                            100.0 * static_cast<double>(used) / static_cast<double>(most),
@@ -147,9 +147,10 @@ SlashOutcome show_stats(ChatSession& session, const std::string& rest) {
     say(session, "No answer yet.");
   }
   for (const MemoryAccount* account : MemoryAccount::all()) {
-    say(session, fmt::format("{:<8} {} in use, {} at most", account->name(),
+    say(session, fmt::format("{:<8} {} in use, {} at most, {} kept for reuse", account->name(),
                              byte_text(static_cast<std::uint64_t>(account->active())),
-                             byte_text(static_cast<std::uint64_t>(account->peak()))));
+                             byte_text(static_cast<std::uint64_t>(account->peak())),
+                             byte_text(static_cast<std::uint64_t>(account->cached()))));
   }
   return show_tokens(session, rest);
 }

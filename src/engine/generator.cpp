@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <numeric>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/sampler.h"
 #include "engine/text_output.h"
+#include "native/stream.h"
 
 namespace linnet {
 namespace {
@@ -37,7 +39,7 @@ void Generator::clear() {
 
 void Generator::check_prompt(std::span<const TokenId> prompt) const {
   if (prompt.empty()) fail(ErrorCode::invalid_argument, "the prompt is empty");
-  const std::int64_t context = model_->config().context();
+  const std::int64_t context = model_->context();
   if (static_cast<std::int64_t>(prompt.size()) >= context) {
     fail(
         ErrorCode::invalid_argument,
@@ -71,7 +73,7 @@ std::optional<std::vector<float>> Generator::compute(std::span<const TokenId> id
   // Ids first: once the cache has grown nothing may fail.
   ids_.insert(ids_.end(), ids.begin(), ids.end());
   try {
-    return model_->run(batch, options);
+    return call_on_current_stream([&] { return model_->run(batch, options); });
   } catch (const Error& error) {
     ids_.resize(ids_.size() - ids.size());
     if (error.code() == ErrorCode::cancelled) return std::nullopt;
@@ -110,13 +112,13 @@ std::optional<std::vector<float>> Generator::prefill(std::span<const TokenId> pr
 
 GenerationResult Generator::generate(std::span<const TokenId> prompt,
                                      const GenerationConfig& config,
-                                     const GenerateOptions& options) {
+                                     const GenerateOptions& options) try {
   config.check();
   check_prompt(prompt);
   GenerationResult result;
   result.seed = config.seed ? *config.seed : seed_from_clock();
   result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
-  std::int64_t limit = model_->config().context() - result.prompt_tokens;
+  std::int64_t limit = model_->context() - result.prompt_tokens;
   if (config.max_new_tokens >= 0) limit = std::min(limit, config.max_new_tokens);
   TextOutput output(tokenizer_.get(), config.stop_strings, options.keep_special);
   Sampler sampler(config, result.seed);
@@ -151,6 +153,9 @@ GenerationResult Generator::generate(std::span<const TokenId> prompt,
   }
   if (!result.ids.empty()) result.decode_seconds = seconds_since(decode_start);
   return result;
+} catch (const std::bad_alloc&) {
+  fail(ErrorCode::out_of_memory,
+       fmt::format("no memory to generate from {} prompt tokens", prompt.size()));
 }
 
 }  // namespace linnet

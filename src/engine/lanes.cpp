@@ -3,11 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/telemetry.h"
+#include "engine/generator.h"
+#include "native/fallback_lane.h"
+#include "native/memory_plan.h"
 #include "native/native_lane.h"
 #include "program/reference_lane.h"
 #include "tensor/coded_rows.h"
@@ -85,22 +91,36 @@ std::vector<StoredType> stored_types(const std::vector<Tensor>& weights) {
   return types;
 }
 
+void tell_fallback(const LoweringResult& lowered) {
+  Json metadata = Json::object();
+  metadata.set("key", lowered.key).set("reason", lowered.reason);
+  Json measurements = Json::object();
+  measurements.set("count", 1);
+  Telemetry::instance().emit("compiler.fallback", std::move(measurements), std::move(metadata));
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (told.insert(lowered.key).second) {
+    log_warn("the native lane cannot run this model, so the reference lane does: " +
+             lowered.reason);
+  }
+}
+
 std::unique_ptr<Lane> make_native(const LaneChoice& choice, std::shared_ptr<const Program> program,
                                   const std::vector<Tensor>& weights,
                                   std::shared_ptr<ThreadPool> pool) {
-  if (choice.lane == "auto") {
+  if (choice.lane == "auto" && choice.native_fallback == "reference") {
     const LoweringResult lowered = lower(*program);
     if (!lowered.reason.empty()) {
-      Json metadata = Json::object();
-      metadata.set("reason", lowered.reason);
-      Json measurements = Json::object();
-      measurements.set("count", 1);
-      Telemetry::instance().emit("compiler.fallback", measurements, metadata);
+      tell_fallback(lowered);
       return std::make_unique<ReferenceLane>(std::move(program), weights, std::move(pool));
     }
   }
   const NativeOptions options = native_options(choice, *program, stored_types(weights));
-  return std::make_unique<NativeLane>(std::move(program), weights, std::move(pool), options);
+  auto lane = std::make_unique<NativeLane>(std::move(program), weights, std::move(pool), options);
+  if (choice.request_fallback == "raise") return lane;
+  return std::make_unique<FallbackLane>(std::move(lane), weights,
+                                        choice.request_fallback == "warn");
 }
 
 }  // namespace
@@ -114,6 +134,8 @@ std::vector<std::string> weight_names() {
 }
 
 std::vector<std::string> cache_names() { return {"f32", "i8"}; }
+
+std::vector<std::string> native_fallback_names() { return {"reference", "raise"}; }
 
 LaneMemory lane_memory(const LaneChoice& choice, const Program& program,
                        const std::vector<StoredType>& stored) {
@@ -132,10 +154,43 @@ LaneMemory lane_memory(const LaneChoice& choice, const Program& program,
   return {"native", std::move(formats), memory.weights, memory.cache_block};
 }
 
+LaneMemory lane_memory(const LaneChoice& choice, const Program& program,
+                       const std::vector<Tensor>& weights) {
+  LaneMemory memory = lane_memory(choice, program, stored_types(weights));
+  if (memory.lane != "reference") return memory;
+  memory.weights = 0;
+  if (choice.lane != "reference") return memory;  // a fallback decodes row by row
+  for (const Tensor& tensor : weights) {
+    if (tensor.dtype() != DType::f32) {
+      memory.weights += static_cast<std::uint64_t>(tensor.elements()) * sizeof(float);
+    }
+  }
+  if (memory.weights > LoadOptions{}.decode_limit) memory.weights = 0;
+  return memory;
+}
+
+std::uint64_t lane_scratch(const LaneChoice& choice, const Program& program, std::int64_t context) {
+  const LoweringResult lowered = lower(program);
+  const std::int64_t rows = std::min(context, GenerateOptions{}.prefill_rows);
+  if (choice.lane == "reference" || !lowered.reason.empty()) {
+    return static_cast<std::uint64_t>(reference_scratch_bytes(program, rows));
+  }
+  return static_cast<std::uint64_t>(workspace_bytes(lowered.program, rows, context));
+}
+
 void choose_lane(const LaneChoice& choice, LoadOptions& options) {
   require_known("lane", choice.lane, lane_names());
   require_known("format of weights", choice.weights, weight_names());
   require_known("format of the cache", choice.cache, cache_names());
+  require_known("fallback of programs", choice.native_fallback, native_fallback_names());
+  require_known("fallback of requests", choice.request_fallback, {"raise", "silent", "warn"});
+  if (choice.memory_limit > 0) {
+    options.before_weights = [choice, context = options.context](
+                                 const ModelConfig& config, const Program& program,
+                                 const std::vector<Tensor>& weights) {
+      require_memory(choice, program, weights, context == 0 ? config.context() : context);
+    };
+  }
   if (choice.lane == "reference") {
     options.make_lane = nullptr;
     return;

@@ -14,8 +14,17 @@ namespace linnet {
 
 struct LaneChoice {
   // "reference": plain f32 loops, the oracle. "native": packed weights and fused kernels. "auto":
-  // native, and reference for a program that cannot be lowered (event compiler.fallback).
+  // native, and what native_fallback says for a program that cannot be lowered.
   std::string lane = "auto";
+  // "reference": such a program runs in the reference lane; the event compiler.fallback (count,
+  // key, reason) and one warning for each kind of step tell so. "raise": Error{unsupported} with
+  // the step and the reason, as under lane "native".
+  std::string native_fallback = "reference";
+  // For requests that the native lane cannot serve (head masks, hidden states, attentions).
+  // "raise": Error{unsupported}. "silent" and "warn" (each kind and its shapes once): see
+  // native/fallback_lane.h; the files' weights then stay in memory beside the packed ones, mapped
+  // where the files are.
+  std::string request_fallback = "raise";
   // Of the native lane: f32, bf16 and f16 (f32 arithmetic on the weights as they are, or rounded to
   // those types); i8, n4 and s6 (integer weights and activations, see tensor/quantized_rows.h;
   // under n4 embedding and head are s6). "auto": each matrix as the files store it where that is
@@ -23,11 +32,14 @@ struct LaneChoice {
   // group); the others f32, up to 4 GiB of the whole model, else i8.
   std::string weights = "auto";
   std::string cache = "f32";  // of the native lane: f32 or i8
+  // Of the process, for require_memory; 0: none. set_memory_limit makes it hold for every buffer.
+  std::uint64_t memory_limit = 0;
 };
 
 std::vector<std::string> lane_names();
 std::vector<std::string> weight_names();
 std::vector<std::string> cache_names();
+std::vector<std::string> native_fallback_names();
 
 // How the files store a weight.
 struct StoredType {
@@ -46,10 +58,23 @@ struct LaneMemory {
 };
 LaneMemory lane_memory(const LaneChoice& choice, const Program& program,
                        const std::vector<StoredType>& stored);
+// The same for weights that were found in their files.
+LaneMemory lane_memory(const LaneChoice& choice, const Program& program,
+                       const std::vector<Tensor>& weights);
 
-// Sets LoadOptions::make_lane. Error{invalid_argument} for a name that is none of those above. The
-// maker then throws Error{unsupported} when "native" was asked for and the program cannot be
-// lowered.
+// Bytes beside them for a run of as many rows as a prompt is cut into, at the end of `context`
+// positions.
+std::uint64_t lane_scratch(const LaneChoice& choice, const Program& program, std::int64_t context);
+
+// Error{out_of_memory} with the arithmetic and what would fit, when weights, the cache of one
+// sequence of `context` positions, and scratch do not fit the limit of the choice, beside what is
+// in use already.
+void require_memory(const LaneChoice& choice, const Program& program,
+                  const std::vector<Tensor>& weights, std::int64_t context);
+
+// Sets LoadOptions::make_lane, and before_weights under a memory limit. Error{invalid_argument} for
+// a name that is none of those above. The maker then throws Error{unsupported} when "native" was
+// asked for and the program cannot be lowered.
 void choose_lane(const LaneChoice& choice, LoadOptions& options);
 
 }  // namespace linnet

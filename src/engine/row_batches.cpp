@@ -69,7 +69,7 @@ void check_inputs(const Model& model, std::span<const RowInput> inputs, const Ba
          fmt::format("batches of {} inputs and {} rows: both must be at least 1", limits.inputs,
                      limits.rows));
   }
-  const std::int64_t context = model.config().context();
+  const std::int64_t context = model.context();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto count = static_cast<std::int64_t>(inputs[i].ids.size());
     if (count > context) {

@@ -91,7 +91,7 @@ std::int64_t checked_max_tokens(const Model& model, std::int64_t max_tokens) {
     fail(ErrorCode::invalid_argument,
          fmt::format("max_tokens: {} given; 0 means the model's context", max_tokens));
   }
-  const std::int64_t context = model.config().context();
+  const std::int64_t context = model.context();
   return max_tokens == 0 ? context : std::min(max_tokens, context);
 }
 

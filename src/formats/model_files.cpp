@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/error.h"
@@ -187,11 +188,13 @@ std::shared_ptr<const Tokenizer> ModelFiles::load_tokenizer() const {
   return std::make_shared<const Tokenizer>(read_tokenizer());
 }
 
-ModelFiles open_model_files(const fs::path& path, const OpenOptions& options) {
+ModelFiles open_model_files(const fs::path& path, const OpenOptions& options) try {
   ModelFiles files = open_as_it_is(path, options);
   if (!options.dtype || files.weights == nullptr) return files;
   files.weights = cast_weights(std::move(files.weights), *options.dtype);
   return files;
+} catch (const std::bad_alloc&) {
+  fail(ErrorCode::out_of_memory, "no memory to open " + path.string());
 }
 
 }  // namespace linnet

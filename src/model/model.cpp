@@ -1,19 +1,37 @@
 #include "model/model.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 #include "base/error.h"
+#include "base/memory_account.h"
 #include "model/build_program.h"
 #include "model/weights.h"
 
 namespace linnet {
 
-std::shared_ptr<const Model> Model::load(const ModelFiles& files, const LoadOptions& options) {
+namespace {
+
+std::int64_t chosen_context(const ModelConfig& config, std::int64_t wanted) {
+  const std::int64_t most = config.context();
+  if (wanted < 0 || wanted > most) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("a context of {} positions: the model has {}", wanted, most));
+  }
+  return wanted == 0 ? most : wanted;
+}
+
+}  // namespace
+
+std::shared_ptr<const Model> Model::load(const ModelFiles& files, const LoadOptions& options) try {
   std::shared_ptr<Model> model(new Model());
   ModelConfig& config = model->config_;
   config = ModelConfig::from_json(files.config, files.config_file, options.task_head);
   if (!options.labels.empty() && !config.labels.empty()) config.labels = options.labels;
+  model->context_ = chosen_context(config, options.context);
   auto program = std::make_shared<const Program>(build_program(config));
   auto pool = std::make_shared<ThreadPool>(options.threads);
   LoadOptions weight_options = options;
@@ -26,7 +44,10 @@ std::shared_ptr<const Model> Model::load(const ModelFiles& files, const LoadOpti
     model->lane_ = std::make_unique<ReferenceLane>(std::move(program), std::move(weights.tensors),
                                                    std::move(pool));
   }
+  memory_stats();  // for whoever listens
   return model;
+} catch (const std::bad_alloc&) {
+  fail(ErrorCode::out_of_memory, "no memory to load " + files.path.string());
 }
 
 std::vector<float> Model::run(const Batch& batch, const RunOptions& options) const {

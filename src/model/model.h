@@ -47,19 +47,27 @@ struct LoadOptions {
   std::function<std::unique_ptr<Lane>(std::shared_ptr<const Program>, const std::vector<Tensor>&,
                                       std::shared_ptr<ThreadPool>)>
       make_lane;
+  // The most positions a sequence may have (Model::context); 0: all that the model has.
+  std::int64_t context = 0;
+  // Called when the tensors were found, and nothing large was read yet: may refuse.
+  std::function<void(const ModelConfig&, const Program&, const std::vector<Tensor>&)>
+      before_weights;
   // Called with values from 0 to 1, on the loading thread.
   std::function<void(double)> on_progress;
 };
 
 class Model {
  public:
-  // Errors: those of ModelConfig::from_json; corrupt_file with all missing and wrongly shaped
+  // Errors: those of ModelConfig::from_json; invalid_argument for a context that the model does not
+  // have; out_of_memory; corrupt_file with all missing and wrongly shaped
   // tensors by name, or all that hold NaN or infinities; unsupported for an architecture or option
   // that Linnet does not run.
   static std::shared_ptr<const Model> load(const ModelFiles& files,
                                            const LoadOptions& options = {});
 
   const ModelConfig& config() const { return config_; }
+  // Positions that a sequence may have.
+  std::int64_t context() const { return context_; }
   const LoadReport& report() const { return report_; }
   const Program& program() const { return lane_->program(); }
   ThreadPool& pool() const { return lane_->pool(); }
@@ -73,6 +81,7 @@ class Model {
  private:
   Model() = default;
   ModelConfig config_;
+  std::int64_t context_ = 0;
   LoadReport report_;
   std::unique_ptr<Lane> lane_;
 };

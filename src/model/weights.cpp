@@ -80,6 +80,7 @@ LoadedWeights load_weights(const ModelFiles& files, const ModelConfig& config,
   LoadedWeights loaded;
   WeightFinder finder(files, config, program, options);
   loaded.tensors = finder.find_all(loaded.report);
+  if (options.before_weights) options.before_weights(config, program, loaded.tensors);
 
   std::uint64_t decoded_bytes = 0, all_bytes = 0, done_bytes = 0;
   for (std::size_t i = 0; i < loaded.tensors.size(); ++i) {

@@ -287,10 +287,9 @@ class Lowering {
   }
 
  public:
-  std::string where() const {
-    const Step& step = program_.steps[std::min(index_, program_.steps.size() - 1)];
-    return fmt::format("step {} ({})", index_, op_info(step.op).name);
-  }
+  // Where the lowering stands.
+  std::size_t index() const { return std::min(index_, program_.steps.size() - 1); }
+  const Step& step() const { return program_.steps[index()]; }
 
  private:
   const Program& program_;
@@ -303,7 +302,21 @@ class Lowering {
   std::vector<bool> is_done_;                       // per step: folded into an earlier one
 };
 
-std::string_view op_name(NativeOp op) {
+std::string place_text(const Place& place) {
+  return fmt::format("b{}[{}..{})", place.buffer, place.offset, place.offset + place.width);
+}
+
+std::string matrix_text(const MatrixPlan& matrix, const Program& program) {
+  std::string text;
+  for (const WeightId id : matrix.weights) {
+    text += (text.empty() ? "" : " | ") + program.weights[static_cast<std::size_t>(id)].name;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view native_op_name(NativeOp op) {
   switch (op) {
     case NativeOp::embed:
       return "embed";
@@ -323,26 +336,14 @@ std::string_view op_name(NativeOp op) {
   return "";
 }
 
-std::string place_text(const Place& place) {
-  return fmt::format("b{}[{}..{})", place.buffer, place.offset, place.offset + place.width);
-}
-
-std::string matrix_text(const MatrixPlan& matrix, const Program& program) {
-  std::string text;
-  for (const WeightId id : matrix.weights) {
-    text += (text.empty() ? "" : " | ") + program.weights[static_cast<std::size_t>(id)].name;
-  }
-  return text;
-}
-
-}  // namespace
-
 LoweringResult lower(const Program& program) {
   Lowering lowering(program);
   try {
-    return {lowering.run(), ""};
+    return {lowering.run(), "", ""};
   } catch (const NotLowered& fault) {
-    return {{}, lowering.where() + ": " + fault.reason};
+    const std::string_view key = op_info(lowering.step().op).name;
+    return {
+        {}, fmt::format("step {} ({}): {}", lowering.index(), key, fault.reason), std::string(key)};
   }
 }
 
@@ -350,7 +351,7 @@ std::string lowered_text(const LoweredProgram& lowered, const Program& program) 
   std::string text;
   for (std::size_t i = 0; i < lowered.steps.size(); ++i) {
     const NativeStep& step = lowered.steps[i];
-    text += fmt::format("{:4} {:<16} {}", i, op_name(step.op), place_text(step.output));
+    text += fmt::format("{:4} {:<16} {}", i, native_op_name(step.op), place_text(step.output));
     if (step.epilogue == Epilogue::add) text += " +";
     text += " <-";
     for (const Place& place : {step.input, step.second, step.query, step.key, step.value}) {

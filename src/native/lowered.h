@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/kernels.h"
@@ -91,8 +92,11 @@ struct LoweredProgram {
 struct LoweringResult {
   LoweredProgram program;
   std::string reason;  // empty: lowered
+  std::string key;     // the kind of step, "rope"
 };
 LoweringResult lower(const Program& program);
+
+std::string_view native_op_name(NativeOp op);
 
 // One line per step, for people.
 std::string lowered_text(const LoweredProgram& lowered, const Program& program);

@@ -56,4 +56,20 @@ void plan_memory(LoweredProgram& lowered) {
   }
 }
 
+std::int64_t workspace_bytes(const LoweredProgram& lowered, std::int64_t rows,
+                             std::int64_t context) {
+  std::int64_t bytes = 0, units = 0, partials = 0;
+  for (const SlotPlan& slot : lowered.slots) {
+    bytes += (slot.rows == RowCount::all ? rows : 1) * slot.width * 4;
+  }
+  for (const MatrixPlan& matrix : lowered.matrices) units = std::max(units, matrix.inputs);
+  for (const NativeStep& step : lowered.steps) {
+    if (step.op != NativeOp::attention) continue;
+    const std::int64_t seen = step.window > 0 ? std::min(step.window, context) : context;
+    const std::int64_t segments = seen / kSegmentPositions + 1;
+    partials = std::max(partials, segments * step.heads * (2 + padded_dim(step.head_dim)));
+  }
+  return bytes + rows * (units + partials) * 4;
+}
+
 }  // namespace linnet

@@ -9,4 +9,9 @@ namespace linnet {
 // to the end.
 void plan_memory(LoweredProgram& lowered);
 
+// Bytes of a workspace that has run `rows` rows, one of them selected, with `context` positions
+// before them.
+std::int64_t workspace_bytes(const LoweredProgram& lowered, std::int64_t rows,
+                             std::int64_t context);
+
 }  // namespace linnet

@@ -1,9 +1,12 @@
 #include "native/native_lane.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
+#include "base/telemetry.h"
 #include "native/attention.h"
 #include "native/replay.h"
 
@@ -121,6 +124,19 @@ MatrixFormat format_of(const MatrixPlan& plan, const NativeOptions& options) {
   return format;
 }
 
+// Steps that have a fused form and could not take it.
+void tell_unfused(const LoweredProgram& lowered) {
+  Telemetry& bus = Telemetry::instance();
+  if (!bus.active()) return;
+  for (const NativeStep& step : lowered.steps) {
+    const bool is_norm = step.op == NativeOp::rms_norm;
+    if (!is_norm && step.op != NativeOp::add && step.op != NativeOp::gated_activation) continue;
+    Json metadata = Json::object();
+    metadata.set("struct", native_op_name(step.op)).set("args_count", is_norm ? 1 : 2);
+    bus.emit("block.fallback", Json::object(), std::move(metadata));
+  }
+}
+
 }  // namespace
 
 NativeMemory native_memory(const LoweredProgram& lowered, const Program& program,
@@ -155,6 +171,7 @@ NativeLane::NativeLane(std::shared_ptr<const Program> program, const std::vector
     fail(ErrorCode::unsupported, "the native lane cannot run this model: " + result.reason);
   }
   lowered_ = std::move(result.program);
+  tell_unfused(lowered_);
   block_bytes_ = native_memory(lowered_, *program_, options).cache_block;
   for (const NativeStep& step : lowered_.steps) {
     if (!step.norm) continue;
@@ -219,28 +236,28 @@ void NativeLane::embed(std::int32_t id, float* out) const {
   for (std::size_t i = 0; i < factors.size(); ++i) out[i] *= factors[i];
 }
 
-std::vector<float> NativeLane::run(const Batch& batch, const RunOptions& options) const {
-  check_batch(batch, *program_);
-  if (!batch.head_mask.empty() || options.on_value || options.on_attention) {
+std::vector<float> NativeLane::run_rows(const Batch& batch, const RunOptions& options) const {
+  if (const std::string_view part = unsupported_part(batch, options); !part.empty()) {
     fail(ErrorCode::unsupported,
-         "head masks, values of single steps and attentions are the reference lane's: use --lane "
-         "reference");
+         fmt::format("{}: only the reference lane has that, so use --lane reference", part));
   }
-  if (batch.rows() == 0) return {};
   for (const SequenceRows& sequence : batch.sequences) sequence.cache->reserve(sequence.rows);
-  std::unique_ptr<Workspace> workspace;
-  {
-    const std::lock_guard lock(stock_mutex_);
-    if (!stock_.empty()) {
-      workspace = std::move(stock_.back());
-      stock_.pop_back();
-    }
-  }
-  if (!workspace) workspace = std::make_unique<Workspace>();
+  std::unique_ptr<Workspace> workspace = workspaces_.take();
   std::vector<float> output = replay(*this, batch, options, *workspace);
-  const std::lock_guard lock(stock_mutex_);
-  stock_.push_back(std::move(workspace));
+  workspaces_.give_back(std::move(workspace));
   return output;
+}
+
+void Workspace::set_cached(bool cached) {
+  for (Buffer& slot : slots) slot.set_cached(cached);
+  units.set_cached(cached);
+  partials.set_cached(cached);
+}
+
+std::string_view unsupported_part(const Batch& batch, const RunOptions& options) {
+  if (!batch.head_mask.empty()) return "head_mask";
+  if (options.on_value) return "hidden_states";
+  return options.on_attention ? "attentions" : std::string_view();
 }
 
 }  // namespace linnet

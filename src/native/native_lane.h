@@ -4,13 +4,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/memory_stock.h"
 #include "kernels/packed_matrix.h"
 #include "native/lowered.h"
 #include "program/lane.h"
@@ -37,7 +37,16 @@ struct NativeMemory {
 NativeMemory native_memory(const LoweredProgram& lowered, const Program& program,
                            const NativeOptions& options);
 
-struct Workspace;
+// Memory that runs use one after the other; it grows to the largest of them.
+struct Workspace {
+  std::vector<Buffer> slots;  // of the memory plan
+  Buffer units;               // tiled activations of one linear
+  std::vector<float> scales;
+  std::vector<std::int32_t> sums;
+  Buffer partials;  // of attention
+
+  void set_cached(bool cached);
+};
 
 class NativeLane : public Lane {
  public:
@@ -50,13 +59,13 @@ class NativeLane : public Lane {
 
   std::string_view name() const override { return "native"; }
   KvCache make_cache() const override { return KvCache::of_blocks(block_bytes_); }
-  // Error{unsupported} for a head mask, on_value and on_attention: the reference lane has those.
-  std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const override;
   void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
                   float* values) const override;
 
   const Program& program() const override { return *program_; }
   ThreadPool& pool() const override { return *pool_; }
+  const std::shared_ptr<const Program>& shared_program() const { return program_; }
+  const std::shared_ptr<ThreadPool>& shared_pool() const { return pool_; }
   const LoweredProgram& lowered() const { return lowered_; }
   const Kernels& kernels() const { return *kernels_; }
   CacheFormat cache_format() const { return cache_format_; }
@@ -73,6 +82,10 @@ class NativeLane : public Lane {
   // Row `id` of the embedding's table with its factors, [hidden].
   void embed(std::int32_t id, float* out) const;
 
+ protected:
+  // Error{unsupported} for a request that unsupported_part() names.
+  std::vector<float> run_rows(const Batch& batch, const RunOptions& options) const override;
+
  private:
   Matrix pack(const MatrixPlan& plan, const MatrixFormat& format,
               const std::vector<Tensor>& weights);
@@ -86,8 +99,10 @@ class NativeLane : public Lane {
   std::vector<Matrix> matrices_;
   std::vector<std::vector<float>> vectors_;  // norm weights, by WeightId
   Tensor table_;                             // of the embedding, when no matrix holds it
-  mutable std::mutex stock_mutex_;
-  mutable std::vector<std::unique_ptr<Workspace>> stock_;
+  mutable MemoryStock<Workspace> workspaces_;
 };
+
+// What of a request only the reference lane has, "head_mask"; empty: nothing.
+std::string_view unsupported_part(const Batch& batch, const RunOptions& options);
 
 }  // namespace linnet

@@ -7,6 +7,7 @@
 #include "kernels/tile_rows.h"
 #include "native/attention.h"
 #include "program/placed_rows.h"
+#include "program/read_out_span.h"
 
 namespace linnet {
 namespace {
@@ -57,6 +58,8 @@ class Replay {
         execute(step);
         if (options_.on_hidden && step.hidden != kNone) tell_hidden(step);
       }
+      if (rows_of(output) == 0) continue;
+      const TelemetrySpan span = read_out_span(rows_of(output), output.width);
       for (std::int64_t row = 0; row < rows_of(output); ++row) {
         const std::int64_t to =
             is_selected ? selected_[static_cast<std::size_t>(row)] : first + row;

@@ -31,6 +31,15 @@ void KvCache::declare_length(std::int64_t positions) {
   declared_ = positions;
 }
 
+void KvCache::take_place_of(const KvCache& other) {
+  LINNET_CHECK(length_ == 0);
+  reserve(other.length_);
+  columns_ = other.columns_;
+  length_ = other.length_;
+  declared_ = other.declared_;
+  first_call_ = other.first_call_;
+}
+
 void KvCache::truncate(std::int64_t length) {
   LINNET_CHECK(length >= 0 && length <= length_);
   length_ = length;

@@ -53,6 +53,11 @@ class KvCache {
   std::int32_t& column(std::int64_t position) {
     return columns_[static_cast<std::size_t>(position)];
   }
+  // Of the reference lane's layout.
+  bool has_plain_blocks() const { return kv_width_ != 0; }
+  // An empty cache becomes that of the same sequence in this cache's layout; its keys and values
+  // are to be filled in.
+  void take_place_of(const KvCache& other);
   // Forgets everything from `length` on.
   void truncate(std::int64_t length);
 

@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <new>
+
 #include "base/error.h"
+#include "base/telemetry.h"
 
 namespace linnet {
 namespace {
@@ -21,6 +24,24 @@ void check_ids(std::span<const std::int32_t> tokens, std::int64_t vocab) {
 }
 
 }  // namespace
+
+std::vector<float> Lane::run(const Batch& batch, const RunOptions& options) const {
+  check_batch(batch, program());
+  const OuterSpan span("eval");
+  if (batch.rows() == 0) return {};
+  const auto drop_reserved_room = [&] {
+    for (const SequenceRows& each : batch.sequences) each.cache->truncate(each.cache->length());
+  };
+  try {
+    return run_rows(batch, options);
+  } catch (const std::bad_alloc&) {
+    drop_reserved_room();
+    fail(ErrorCode::out_of_memory, fmt::format("no memory to compute {} rows", batch.rows()));
+  } catch (...) {
+    drop_reserved_room();
+    throw;
+  }
+}
 
 void check_batch(const Batch& batch, const Program& program) {
   const std::int64_t rows = batch.rows();

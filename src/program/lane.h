@@ -54,15 +54,21 @@ class Lane {
   virtual ~Lane() = default;
   virtual std::string_view name() const = 0;  // "reference", "native"
   virtual KvCache make_cache() const = 0;
-  // The program's output for the selected rows, [selected, width], in the order of `selected`.
-  // Errors: invalid_argument (an id outside of the vocabulary, counts that do not fit), cancelled,
-  // out_of_memory; unsupported for a request that this lane cannot serve.
-  virtual std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const = 0;
+  // The program's output for the selected rows, [selected, width], in the order of `selected`; the
+  // rows then count in their caches. Errors: invalid_argument (an id outside of the vocabulary,
+  // counts that do not fit), cancelled, out_of_memory; unsupported for a request that this lane
+  // cannot serve. After any of them the caches are as before. Event: the span eval.
+  std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const;
   // What a cache that this lane made holds at a position: [kv_width] floats each, keys as rotated.
   virtual void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
                           float* values) const = 0;
   virtual const Program& program() const = 0;
   virtual ThreadPool& pool() const = 0;
+
+ protected:
+  // A batch that was checked and has rows. May fail with std::bad_alloc, and leave in the caches
+  // room that was reserved.
+  virtual std::vector<float> run_rows(const Batch& batch, const RunOptions& options) const = 0;
 };
 
 // Error{invalid_argument} when the batch does not fit the program or itself.

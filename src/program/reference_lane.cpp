@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "program/read_out_span.h"
 #include "program/reference_run.h"
 
 namespace linnet {
@@ -21,6 +22,23 @@ std::vector<std::int32_t> find_last_uses(const Program& program) {
 
 }  // namespace
 
+std::int64_t reference_scratch_bytes(const Program& program, std::int64_t rows) {
+  const std::vector<std::int32_t> last = find_last_uses(program);
+  const auto bytes_of = [&](ValueId id) {
+    const Value& value = program.values[static_cast<std::size_t>(id)];
+    return (value.rows == RowCount::all ? rows : 1) * value.width * std::int64_t{sizeof(float)};
+  };
+  std::int64_t now = 0, most = 0;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    now += bytes_of(program.steps[i].output);
+    most = std::max(most, now);
+    for (std::size_t id = 0; id < last.size(); ++id) {
+      if (last[id] == static_cast<std::int32_t>(i)) now -= bytes_of(static_cast<ValueId>(id));
+    }
+  }
+  return most;
+}
+
 ReferenceLane::ReferenceLane(std::shared_ptr<const Program> program, std::vector<Tensor> weights,
                              std::shared_ptr<ThreadPool> pool)
     : program_(std::move(program)), weights_(std::move(weights)), pool_(std::move(pool)) {
@@ -32,9 +50,7 @@ ReferenceLane::ReferenceLane(std::shared_ptr<const Program> program, std::vector
   last_use_ = find_last_uses(*program_);
 }
 
-std::vector<float> ReferenceLane::run(const Batch& batch, const RunOptions& options) const {
-  check_batch(batch, *program_);
-  if (batch.rows() == 0) return {};
+std::vector<float> ReferenceLane::run_rows(const Batch& batch, const RunOptions& options) const {
   for (const SequenceRows& sequence : batch.sequences) sequence.cache->reserve(sequence.rows);
 
   ReferenceRun run(*program_, weights_, *pool_, batch, options);
@@ -48,8 +64,14 @@ std::vector<float> ReferenceLane::run(const Batch& batch, const RunOptions& opti
       if (last_use_[static_cast<std::size_t>(id)] == static_cast<std::int32_t>(i)) run.release(id);
     }
   }
+  const std::int64_t width = program_->values[static_cast<std::size_t>(program_->output)].width;
   const std::span<const float> values = run.value(program_->output);
-  std::vector<float> output(values.begin(), values.end());
+  const auto rows = static_cast<std::int64_t>(values.size()) / width;
+  std::vector<float> output;
+  if (rows > 0) {
+    const TelemetrySpan span = read_out_span(rows, width);
+    output.assign(values.begin(), values.end());
+  }
   run.commit();
   return output;
 }

@@ -20,12 +20,14 @@ class ReferenceLane : public Lane {
 
   std::string_view name() const override { return "reference"; }
   KvCache make_cache() const override { return KvCache(program_->layers, program_->kv_width); }
-  std::vector<float> run(const Batch& batch, const RunOptions& options = {}) const override;
   void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
                   float* values) const override;
 
   const Program& program() const override { return *program_; }
   ThreadPool& pool() const override { return *pool_; }
+
+ protected:
+  std::vector<float> run_rows(const Batch& batch, const RunOptions& options) const override;
 
  private:
   std::shared_ptr<const Program> program_;
@@ -33,5 +35,8 @@ class ReferenceLane : public Lane {
   std::shared_ptr<ThreadPool> pool_;
   std::vector<std::int32_t> last_use_;  // per value: index of the last step that reads it
 };
+
+// Bytes of the values that are there at the same time in a run of `rows` rows, one selected.
+std::int64_t reference_scratch_bytes(const Program& program, std::int64_t rows);
 
 }  // namespace linnet

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/memory_account.h"
 
 using namespace linnet;
 
@@ -42,20 +41,16 @@ TEST_CASE("a span ends in stop, or in exception when it was left by one") {
         std::vector<std::string>{"eval.start", "eval.stop", "eval.start", "eval.exception"});
 }
 
-TEST_CASE("buffers are charged to their account while they live") {
-  MemoryAccount account("test");
-  {
-    Buffer a(1000, account);
-    Buffer b = std::move(a);
-    CHECK(account.active() == 1000);
-    CHECK(reinterpret_cast<std::uintptr_t>(b.data()) % 64 == 0);
+TEST_CASE("an outer span hides those within it, on its thread") {
+  std::vector<std::string> names;
+  const auto subscription = Telemetry::instance().subscribe(
+      [&](const TelemetryEvent& event) { names.emplace_back(event.name); });
+  for (int i = 0; i < 2; ++i) {
+    const OuterSpan outer("async_eval");
+    const OuterSpan inner("eval");
   }
-  CHECK(account.active() == 0);
-  CHECK(account.peak() == 1000);
-  account.reset_peak();
-  CHECK(account.peak() == 0);
-  CHECK_THROWS_AS(Buffer(std::uint64_t{1} << 60, account), Error);
-  CHECK(account.active() == 0);
+  CHECK(names == std::vector<std::string>{"async_eval.start", "async_eval.stop", "async_eval.start",
+                                          "async_eval.stop"});
 }
 
 TEST_CASE("control characters cannot forge a log line") {
