@@ -38,10 +38,11 @@ struct AttentionScratch {
 
   void grow(std::int64_t heads, std::int64_t width) {
     const auto values = static_cast<std::size_t>(heads * width);
-    if (rotated.size() < values) rotated.resize(values), codes.resize(values);
+    // What is compared is resized last: a failure in between must not count as grown.
+    if (rotated.size() < values) codes.resize(values), rotated.resize(values);
     if (scales.size() < static_cast<std::size_t>(heads)) {
-      scales.resize(static_cast<std::size_t>(heads));
       sums.resize(static_cast<std::size_t>(heads));
+      scales.resize(static_cast<std::size_t>(heads));
     }
   }
 };
