@@ -7,6 +7,7 @@
 #include "cli/embed_command.h"
 #include "cli/eval_command.h"
 #include "cli/make_random_command.h"
+#include "cli/pack_command.h"
 #include "cli/parse_command.h"
 #include "cli/quantize_command.h"
 #include "cli/tag_command.h"
@@ -24,6 +25,7 @@ std::vector<Command> all_commands() {
   commands.push_back(make_embed_command());
   commands.push_back(make_inspect_command());
   commands.push_back(make_convert_command());
+  commands.push_back(make_pack_command());
   commands.push_back(make_make_random_command());
   commands.push_back(make_quantize_command());
   commands.push_back(make_verify_command());

@@ -41,10 +41,10 @@ std::string types_text(const ModelSummary& s) {
 }
 
 std::string tensors_text(const ModelSummary& s) {
-  if (s.files.weights == nullptr) {
+  if (s.tensors == 0) {
     return fmt::format("no files; {} would be {}", dtype_name(s.dtype), byte_text(s.tensor_bytes));
   }
-  return fmt::format("{} tensors: {}", s.files.weights->tensors().size(), types_text(s));
+  return fmt::format("{} tensors: {}", s.tensors, types_text(s));
 }
 
 std::vector<Line> config_lines(const ModelSummary& s) {
@@ -52,8 +52,8 @@ std::vector<Line> config_lines(const ModelSummary& s) {
   const auto windowed =
       std::count_if(c.layer_window.begin(), c.layer_window.end(), [](auto w) { return w > 0; });
   return {
-      {"path", s.files.weights == nullptr ? s.files.config_file : s.files.path.string()},
-      {"format", s.files.weights == nullptr ? "a config alone" : s.files.format},
+      {"path", s.tensors == 0 ? s.files.config_file : s.files.path.string()},
+      {"format", s.tensors == 0 ? "a config alone" : s.files.format},
       {"licence", s.files.license.value_or("not stated")},
       {"architecture", c.architecture},
       {"task", std::string(task_head_name(c.task_head))},

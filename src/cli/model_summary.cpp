@@ -7,6 +7,7 @@
 #include "model/build_program.h"
 #include "model/find_weights.h"
 #include "model/model.h"
+#include "native/packed_model.h"
 #include "program/kv_cache.h"
 
 namespace linnet {
@@ -34,8 +35,21 @@ DType dtype_of_config(const Json& config) {
   return DType::f32;
 }
 
+void count_parts(ModelSummary& summary) {
+  for (const WeightSlot& slot : summary.program.weights) {
+    summary.parameters += static_cast<std::uint64_t>(element_count(slot.shape, slot.name));
+  }
+  const auto packed = PackedModel::open(summary.files.packed, summary.files.access);
+  for (const PackedPart& part : packed->parts()) {
+    summary.tensor_bytes += part.bytes.size();
+    summary.bytes_by_type[part.format] += part.bytes.size();
+  }
+  summary.tensors = packed->parts().size();
+}
+
 void count_tensors(ModelSummary& summary) {
   summary.dtype = dtype_of_config(summary.files.config);
+  if (!summary.files.packed.empty()) return count_parts(summary);
   if (summary.files.weights == nullptr) {
     for (const WeightSlot& slot : summary.program.weights) {
       summary.parameters += static_cast<std::uint64_t>(element_count(slot.shape, slot.name));
@@ -43,6 +57,7 @@ void count_tensors(ModelSummary& summary) {
     }
     return;
   }
+  summary.tensors = summary.files.weights->tensors().size();
   for (const TensorInfo& info : summary.files.weights->tensors()) {
     const std::uint64_t bytes = stored_bytes(info);
     summary.parameters += static_cast<std::uint64_t>(element_count(info.shape, info.name));
@@ -76,6 +91,7 @@ MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context
          fmt::format("--context: the model has {} positions, {} were asked for", most, context));
   }
   LaneMemory held = lane_memory(lane, summary.program, stored_types(summary));
+  if (!summary.files.packed.empty()) held.weights = 0;  // mapped as they are
   const auto blocks = static_cast<std::uint64_t>((context - 1) / KvCache::kBlockPositions + 1);
   const std::uint64_t cache =
       checked_mul(blocks, static_cast<std::uint64_t>(held.cache_block), "cache size");

@@ -30,6 +30,7 @@ struct ModelSummary {
   Program program;
   std::uint64_t parameters = 0;  // elements of all tensors in the files; without files, of the
                                  // program's weights
+  std::size_t tensors = 0;       // in the files; of packed weights the parts
   std::uint64_t tensor_bytes = 0;
   std::map<std::string, std::uint64_t> bytes_by_type;  // of the tensors in the files
   DType dtype = DType::f32;  // of weights that are in no file: the one that the config names

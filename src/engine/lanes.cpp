@@ -21,9 +21,6 @@
 namespace linnet {
 namespace {
 
-constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::f16,
-                                     PackedFormat::i8,  PackedFormat::n4,   PackedFormat::s6};
-
 void require_known(std::string_view what, const std::string& name,
                    const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
@@ -33,9 +30,9 @@ void require_known(std::string_view what, const std::string& name,
 }
 
 PackedFormat format_named(const std::string& name) {
-  const auto found = std::find_if(std::begin(kFormats), std::end(kFormats),
+  const auto found = std::find_if(std::begin(kPackedFormats), std::end(kPackedFormats),
                                   [&](PackedFormat f) { return packed_format_name(f) == name; });
-  LINNET_CHECK(found != std::end(kFormats));
+  LINNET_CHECK(found != std::end(kPackedFormats));
   return *found;
 }
 
@@ -58,7 +55,7 @@ std::optional<MatrixFormat> format_of(const StoredType& stored) {
   if (stored.dtype == DType::f16) return PackedFormat::f16;
   if (stored.grouped) return *stored.grouped;
   if (const auto blocks = grouped_format(stored.dtype)) return *blocks;
-  for (const PackedFormat format : kFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     if (stored.dtype == DType::coded && packed_format_name(format) == stored.coding) return format;
   }
   return std::nullopt;
@@ -123,13 +120,33 @@ std::unique_ptr<Lane> make_native(const LaneChoice& choice, std::shared_ptr<cons
                                         choice.request_fallback == "warn");
 }
 
+// The formats are those of the file, so only they may be asked for.
+std::unique_ptr<Lane> open_packed(const LaneChoice& choice, std::shared_ptr<const Program> program,
+                                  const ModelFiles& files, std::shared_ptr<ThreadPool> pool) {
+  const auto packed = PackedModel::open(files.packed, files.access);
+  const auto is_wanted = [&](const PackedPart& part) {
+    return part.format == "vector" || part.format == choice.weights ||
+           part.format == packed_format_name(head_format(format_named(choice.weights)));
+  };
+  if (choice.weights != "auto" &&
+      !std::all_of(packed->parts().begin(), packed->parts().end(), is_wanted)) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: was not packed as {}; leave --weights out, or take the model that it was "
+                     "packed from",
+                     files.packed.string(), choice.weights));
+  }
+  NativeOptions options;
+  options.cache = choice.cache == "i8" ? CacheFormat::i8 : CacheFormat::f32;
+  return std::make_unique<NativeLane>(std::move(program), *packed, std::move(pool), options);
+}
+
 }  // namespace
 
 std::vector<std::string> lane_names() { return {"auto", "native", "reference"}; }
 
 std::vector<std::string> weight_names() {
   std::vector<std::string> names = {"auto"};
-  for (const PackedFormat format : kFormats) names.emplace_back(packed_format_name(format));
+  for (const PackedFormat format : kPackedFormats) names.emplace_back(packed_format_name(format));
   return names;
 }
 
@@ -193,12 +210,17 @@ void choose_lane(const LaneChoice& choice, LoadOptions& options) {
   }
   if (choice.lane == "reference") {
     options.make_lane = nullptr;
+    options.open_packed = nullptr;
     return;
   }
   options.make_lane = [choice](std::shared_ptr<const Program> program,
                                const std::vector<Tensor>& weights,
                                std::shared_ptr<ThreadPool> pool) {
     return make_native(choice, std::move(program), weights, std::move(pool));
+  };
+  options.open_packed = [choice](std::shared_ptr<const Program> program, const ModelFiles& files,
+                                 std::shared_ptr<ThreadPool> pool) {
+    return open_packed(choice, std::move(program), files, std::move(pool));
   };
 }
 

@@ -3,115 +3,71 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
-#include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/error.h"
-#include "tensor/coded_rows.h"
+#include "formats/coded_methods.h"
 
 namespace linnet {
 namespace {
 
-constexpr std::string_view kOwnMethod = "linnet";
+constexpr std::string_view kOwnMethod = "linnet", kBitsandbytes = "bitsandbytes";
 constexpr std::int64_t kOwnVersion = 1;
-constexpr std::string_view kWeight = ".weight";
 
-// "quantization_config", or null when the config has none.
-const Json* quantization_of(const Json& config) {
-  const Json* found = config.find("quantization_config");
-  return found == nullptr || found->is_null() ? nullptr : found;
+const Json* object_of(const Json& config, std::string_view key, const std::string& config_file) {
+  const Json* found = config.find(key);
+  if (found == nullptr || found->is_null()) return nullptr;
+  if (found->is_object()) return found;
+  fail(ErrorCode::corrupt_file,
+       fmt::format("{}: {} must be an object, found {}", config_file, key, found->dump()));
 }
 
-std::string method_of(const Json& quantization, const std::string& config_file) {
-  const Json* method = quantization.is_object() ? quantization.find("quant_method") : nullptr;
-  if (method == nullptr || !method->is_string()) {
+void check_version(const Json& quantization, const std::string& config_file) {
+  const Json* version = quantization.find("version");
+  if (version != nullptr && *version == Json(kOwnVersion)) return;
+  fail(ErrorCode::unsupported,
+       fmt::format(
+           "{}: quantization_config: version {} of the method {}: this Linnet reads version "
+           "{}; take a newer one",
+           config_file, version == nullptr ? "none" : version->dump(), kOwnMethod, kOwnVersion));
+}
+
+struct ChosenMethod {
+  CodedMethod method;   // null when the config names none, or one that is not read
+  std::string foreign;  // the name of one that is not read
+};
+
+// "quant_method" tells the method; MLX gives none, but bits and groups, under either key.
+ChosenMethod choose_method(const Json& config, const std::string& config_file) {
+  const Json* transformers = object_of(config, "quantization_config", config_file);
+  const Json* mlx = object_of(config, "quantization", config_file);
+  const Json* method = transformers == nullptr ? nullptr : transformers->find("quant_method");
+  if (method == nullptr) {
+    if (mlx == nullptr) mlx = transformers;
+    if (mlx == nullptr) return {};
+    if (mlx->find("bits") != nullptr) return {mlx_method(*mlx, config_file), ""};
     fail(ErrorCode::corrupt_file,
-         fmt::format("{}: quantization_config must be an object with a string quant_method, found "
-                     "{}",
-                     config_file, quantization.dump()));
+         fmt::format("{}: neither quant_method nor bits in the description of the quantization: {}",
+                     config_file, mlx->dump()));
   }
-  return method->as_string();
-}
-
-// A matrix that is put together: how it looks, and how it is made.
-struct CodedEntry {
-  TensorInfo info;
-  std::function<std::shared_ptr<const CodedRows>()> make;
-};
-
-// Finds the parts of matrices among the stored tensors.
-class PartFinder {
- public:
-  explicit PartFinder(const Weights& stored) : stored_(stored) {}
-
-  // The part of a matrix, which must be there with this type and shape.
-  const TensorInfo& require(const std::string& matrix, std::string_view suffix, DType dtype,
-                            const Shape& shape) {
-    const std::string name = matrix + std::string(suffix);
-    const TensorInfo* info = stored_.find(name);
-    if (info == nullptr) {
-      fail(ErrorCode::corrupt_file,
-           fmt::format("{}: its codes need the tensor {} ({} {}), which is not there; write the "
-                       "model again",
-                       stored_.describe(matrix), name, dtype_name(dtype), shape_text(shape)));
-    }
-    if (info->dtype != dtype || info->shape != shape) {
-      fail(ErrorCode::corrupt_file,
-           fmt::format("{}: {} {} is needed for the codes of {}", stored_.describe(name),
-                       dtype_name(dtype), shape_text(shape), stored_.describe(matrix)));
-    }
-    parts_.insert(name);
-    return *info;
+  const std::string& name = method->as_string(config_file + ": quant_method");
+  if (name == kOwnMethod) {
+    check_version(*transformers, config_file);
+    return {own_method(), ""};
   }
-  bool is_part(const std::string& name) const { return parts_.contains(name); }
-
- private:
-  const Weights& stored_;
-  std::unordered_set<std::string> parts_;
-};
-
-std::uint64_t sum_of_bytes(std::initializer_list<const TensorInfo*> parts) {
-  std::uint64_t sum = 0;
-  for (const TensorInfo* part : parts) sum = checked_add(sum, stored_bytes(*part), part->name);
-  return sum;
-}
-
-// None for a tensor that is a matrix of its own.
-std::optional<CodedEntry> own_entry(const Weights& stored, const TensorInfo& codes,
-                                    PartFinder& parts) {
-  if (!codes.name.ends_with(kWeight) || codes.shape.size() != 2) return std::nullopt;
-  const std::string& name = codes.name;
-  const std::int64_t outputs = codes.shape[0];
-  const std::string scale = name + "_scale", groups = name + "_groups";
-  if (codes.dtype == DType::i8) {
-    const TensorInfo& scales = parts.require(name, "_scale", DType::f32, {outputs});
-    return CodedEntry{
-        {name, DType::coded, codes.shape, "i8", sum_of_bytes({&codes, &scales})},
-        [&stored, name, scale] { return i8_rows(stored.tensor(name), stored.tensor(scale)); }};
-  }
-  if (codes.dtype == DType::u8) {
-    const std::int64_t inputs = element_count({2, codes.shape[1]}, stored.describe(name));
-    const TensorInfo& scales = parts.require(name, "_scale", DType::f16, {outputs});
-    const TensorInfo& bytes =
-        parts.require(name, "_groups", DType::i8, {outputs, (inputs + kN4Group - 1) / kN4Group});
-    return CodedEntry{
-        {name, DType::coded, {outputs, inputs}, "n4", sum_of_bytes({&codes, &scales, &bytes})},
-        [&stored, name, groups, scale] {
-          return n4_rows(stored.tensor(name), stored.tensor(groups), stored.tensor(scale));
-        }};
-  }
-  return std::nullopt;
+  const Json* type = transformers->find("bnb_4bit_quant_type");
+  if (name != kBitsandbytes) return {nullptr, name};
+  if (type != nullptr && *type == Json("nf4")) return {nf4_method(), ""};
+  return {nullptr, name + " (other than nf4)"};
 }
 
 class CodedWeights final : public Weights {
  public:
-  explicit CodedWeights(std::shared_ptr<const Weights> stored) : stored_(std::move(stored)) {
-    PartFinder parts(*stored_);
-    std::unordered_map<std::string, CodedEntry> entries;
+  CodedWeights(std::shared_ptr<const Weights> stored, const CodedMethod& method)
+      : stored_(std::move(stored)) {
+    CodedParts parts(*stored_);
     for (const TensorInfo& info : stored_->tensors()) {
-      if (auto entry = own_entry(*stored_, info, parts)) {
+      if (auto entry = method(info, parts)) {
         makers_.emplace(info.name, std::move(entry->make));
         tensors_.push_back(std::move(entry->info));
       } else {
@@ -141,36 +97,29 @@ class CodedWeights final : public Weights {
   std::unordered_map<std::string, std::function<std::shared_ptr<const CodedRows>()>> makers_;
 };
 
-void check_version(const Json& quantization, const std::string& config_file) {
-  const Json* version = quantization.find("version");
-  if (version != nullptr && *version == Json(kOwnVersion)) return;
-  fail(ErrorCode::unsupported,
-       fmt::format(
-           "{}: quantization_config: version {} of the method {}: this Linnet reads version "
-           "{}; take a newer one",
-           config_file, version == nullptr ? "none" : version->dump(), kOwnMethod, kOwnVersion));
-}
-
 }  // namespace
 
 std::shared_ptr<const Weights> coded_weights(std::shared_ptr<const Weights> stored,
                                              const Json& config, const std::string& config_file) {
-  const Json* quantization = quantization_of(config);
-  if (quantization == nullptr || stored == nullptr) return stored;
-  if (method_of(*quantization, config_file) != kOwnMethod) return stored;
-  check_version(*quantization, config_file);
-  return std::make_shared<CodedWeights>(std::move(stored));
+  if (stored == nullptr) return stored;
+  const ChosenMethod chosen = choose_method(config, config_file);
+  if (!chosen.method) return stored;
+  return std::make_shared<CodedWeights>(std::move(stored), chosen.method);
 }
 
 void require_known_coding(const Json& config, const std::string& config_file) {
-  const Json* quantization = quantization_of(config);
-  if (quantization == nullptr) return;
-  const std::string method = method_of(*quantization, config_file);
-  if (method == kOwnMethod) return;
+  const ChosenMethod chosen = choose_method(config, config_file);
+  if (chosen.foreign.empty()) return;
   fail(ErrorCode::unsupported,
        fmt::format("{}: the weights are quantized by the method {}, which Linnet does not read; "
                    "take the model in another form, such as bf16 or a GGUF file",
-                   config_file, json_quote(method)));
+                   config_file, json_quote(chosen.foreign)));
+}
+
+void drop_quantization(Json& config) {
+  std::erase_if(config.as_object(), [](const auto& member) {
+    return member.first == "quantization_config" || member.first == "quantization";
+  });
 }
 
 Json own_quantization_config() {

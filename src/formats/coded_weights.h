@@ -8,6 +8,10 @@
 //       byte, the next input's in the high ones; X.weight_groups I8 [outputs, ceil(inputs / 32)];
 //       X.weight_scale F16 [outputs]
 // Other tensors (norms, biases, matrices in floats) are stored as ever.
+//
+// Formats of others that are read: MLX's (affine, mxfp4, mxfp8, nvfp4: X.weight U32, X.scales,
+// X.biases; "quantization": {"bits", "group_size", "mode"}, and the same under the names of modules
+// that differ), and bitsandbytes' NF4, with and without double quantization.
 #pragma once
 
 #include <memory>
@@ -32,6 +36,8 @@ std::shared_ptr<const Weights> coded_weights(std::shared_ptr<const Weights> stor
 // Error{unsupported} when the config names a method that coded_weights does not read.
 void require_known_coding(const Json& config, const std::string& config_file);
 
+// Takes out what a config says about codes, for weights that are stored without.
+void drop_quantization(Json& config);
 // What a config needs for method "linnet".
 Json own_quantization_config();
 // The tensors that store the matrix `name` ("X.weight"). Rows of N4 must have an even width.

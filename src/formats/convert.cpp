@@ -69,20 +69,24 @@ void check_target(const fs::path& target, bool gguf, bool overwrite) {
 
 }  // namespace
 
-void check_conversion(const ModelFiles& source, const fs::path& given, bool overwrite) {
+fs::path checked_target(const ModelFiles& source, const fs::path& given, bool overwrite) {
   const fs::path target = without_slash(given);
   if (target.empty()) fail(ErrorCode::invalid_argument, "the name of the result is empty");
   check_apart(target, source.path);
   check_target(target, target.extension() == ".gguf", overwrite);
+  // Through a link, what it leads to is replaced, and the link stays.
+  return fs::is_symlink(fs::symlink_status(target)) ? resolved(target) : target;
 }
 
-ConvertReport convert_model(const ModelFiles& source, const fs::path& given,
+void check_conversion(const ModelFiles& source, const fs::path& given, bool overwrite) {
+  checked_target(source, given, overwrite);
+}
+
+ConvertReport convert_model(const ModelFiles& source, const fs::path& target,
                             const ConvertOptions& options) {
-  check_conversion(source, given, options.overwrite);
-  const fs::path target = without_slash(given);
-  const bool gguf = target.extension() == ".gguf";
-  // Through a link, what it leads to is replaced, and the link stays.
-  const fs::path place = fs::is_symlink(fs::symlink_status(target)) ? resolved(target) : target;
+  const fs::path place = checked_target(source, target, options.overwrite);
+  // By the name that was given, whatever a link of that name leads to.
+  const bool gguf = without_slash(target).extension() == ".gguf";
   ConvertReport report;
   gguf ? convert_to_gguf(source, place, options, report)
        : convert_to_folder(source, place, options, report);

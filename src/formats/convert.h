@@ -44,4 +44,14 @@ void check_conversion(const ModelFiles& source, const std::filesystem::path& tar
 ConvertReport convert_model(const ModelFiles& source, const std::filesystem::path& target,
                             const ConvertOptions& options);
 
+// For others that write a folder from a model. The place to write, after the checks of a target
+// that convert_model makes.
+std::filesystem::path checked_target(const ModelFiles& source, const std::filesystem::path& target,
+                                     bool overwrite);
+// config.json as given, and the tokenizer, template and other small files of the source.
+void write_small_files(const ModelFiles& source, const Json& config,
+                       const std::filesystem::path& folder, ConvertReport& report);
+// Names of the files of weights in a folder, which new ones must not be mixed with.
+std::vector<std::string> weight_files(const std::filesystem::path& folder);
+
 }  // namespace linnet

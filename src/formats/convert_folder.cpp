@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file_map.h"
+#include "formats/coded_weights.h"
 #include "formats/convert_plan.h"
 #include "formats/gguf_fields.h"
 #include "formats/gguf_model.h"
@@ -91,8 +92,7 @@ Json config_for(const ModelFiles& source, const std::vector<OutgoingTensor>& ten
   const std::vector<TensorInfo>& stored = source.weights->tensors();
   if (std::any_of(stored.begin(), stored.end(),
                   [](const TensorInfo& info) { return info.dtype == DType::coded; })) {
-    std::erase_if(config.as_object(),
-                  [](const auto& member) { return member.first == "quantization_config"; });
+    drop_quantization(config);
   }
   for (const OutgoingTensor& tensor : tensors) {
     if (tensor.info.shape.size() != 2 || !is_floating(tensor.info.dtype)) continue;
@@ -149,29 +149,30 @@ void write_tokenizer(const ModelFiles& source, SmallFiles& files, ConvertReport&
   files.json("tokenizer_config.json", config);
 }
 
-void write_small_files(const ModelFiles& source, const std::vector<OutgoingTensor>& tensors,
-                       SmallFiles& files, ConvertReport& report) {
-  files.json("config.json", config_for(source, tensors));
+}  // namespace
+
+void write_small_files(const ModelFiles& source, const Json& config, const fs::path& folder,
+                       ConvertReport& report) {
+  SmallFiles files(folder, report);
+  files.json("config.json", config);
   if (source.gguf == nullptr) return copy_small_files(source, files);
   files.json("generation_config.json", source.generation_config);
   write_tokenizer(source, files, report);
   if (source.chat_template) files.text("chat_template.jinja", *source.chat_template);
 }
 
-// Weights of an earlier model in the target that would be read beside, or instead of, the new ones.
-std::vector<std::string> stale_weights(const fs::path& target) {
+std::vector<std::string> weight_files(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(target, error)) {
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    const bool weights = name.starts_with(kWeights) && (name.ends_with(".safetensors") ||
-                                                        name.ends_with(".safetensors.index.json"));
-    if (weights) names.push_back(name);
+    const bool is_safetensors =
+        name.starts_with(kWeights) &&
+        (name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json"));
+    if (is_safetensors || name == kPackedFile) names.push_back(name);
   }
   return names;
 }
-
-}  // namespace
 
 void convert_to_folder(const ModelFiles& source, const fs::path& target,
                        const ConvertOptions& options, ConvertReport& report) {
@@ -180,14 +181,13 @@ void convert_to_folder(const ModelFiles& source, const fs::path& target,
   report.tensors = tensors.size();
   report.bytes = total_bytes(tensors);
   StagedFolder staged(target);
-  SmallFiles files(staged.path(), report);
-  write_small_files(source, tensors, files, report);
+  write_small_files(source, config_for(source, tensors), staged.path(), report);
   TensorOutput output(report.bytes, options.output);
   for (std::string& name :
        write_safetensors_model(staged.path(), std::move(tensors), options.shard_bytes, output)) {
     report.files.push_back(std::move(name));
   }
-  staged.commit(stale_weights(target));
+  staged.commit(weight_files(target));
 }
 
 }  // namespace linnet

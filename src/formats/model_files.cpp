@@ -77,6 +77,11 @@ ModelFiles open_folder(const fs::path& folder, const OpenOptions& options) {
   files.license = model_card_license(folder);
   files.weights = coded_weights(open_safetensors_weights(folder, options.access, files.notes),
                                 files.config, files.config_file);
+  files.access = options.access;
+  if (files.weights == nullptr && is_there(folder / kPackedFile)) {
+    files.packed = folder / kPackedFile;
+    files.format = "packed";
+  }
   files.read_tokenizer = [path = folder / "tokenizer.json"] {
     if (!is_there(path)) {
       fail(ErrorCode::not_found,
@@ -167,6 +172,12 @@ const TensorInfo* ModelFiles::find(std::string_view name) const {
 }
 
 Tensor ModelFiles::tensor(std::string_view name) const {
+  if (!packed.empty()) {
+    fail(ErrorCode::unsupported,
+         fmt::format("{}: packed weights are for the native lane only; take the model that they "
+                     "were packed from",
+                     packed.string()));
+  }
   if (weights == nullptr) {
     fail(
         ErrorCode::not_found,

@@ -19,9 +19,12 @@
 
 namespace linnet {
 
+// The weights of a folder as the native lane holds them (native/packed_model.h).
+inline constexpr std::string_view kPackedFile = "model.linnet";
+
 struct ModelFiles {
   std::filesystem::path path;  // as opened
-  std::string format;          // "safetensors" or "gguf"
+  std::string format;          // "safetensors", "gguf" or "packed"
   std::string config_file;     // path of config.json, or of the GGUF file, for messages
   Json config;                 // an object
   Json generation_config;      // null when absent
@@ -30,7 +33,9 @@ struct ModelFiles {
   std::optional<std::string> chat_template;
   std::optional<std::string> license;      // by the model card, or the GGUF file
   std::shared_ptr<const Weights> weights;  // null when the folder has none
-  std::vector<std::string> notes;          // what was found and ignored, one sentence each
+  std::filesystem::path packed;         // kPackedFile of a folder without other weights; or empty
+  FileAccess access = FileAccess::map;  // as opened
+  std::vector<std::string> notes;       // what was found and ignored, one sentence each
 
   std::vector<std::string> tensor_names() const;
   bool has(std::string_view name) const { return find(name) != nullptr; }

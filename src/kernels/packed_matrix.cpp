@@ -1,7 +1,9 @@
 #include "kernels/packed_matrix.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -283,22 +285,32 @@ PackedShape packed_shape(const MatrixFormat& format, std::int64_t outputs, std::
 
 PackedMatrix PackedMatrix::pack(const MatrixFormat& format, std::span<const std::int64_t> rows,
                                 std::int64_t inputs, const RowSource& source, ThreadPool& pool) {
-  PackedMatrix matrix;
-  matrix.shape_ = packed_shape(format, static_cast<std::int64_t>(rows.size()), inputs);
-  matrix.bytes_ = Buffer(matrix.shape_.bytes(), MemoryAccount::weights());
-  const std::int64_t strip_bytes = matrix.shape_.strip_bytes();
+  const PackedShape shape = packed_shape(format, static_cast<std::int64_t>(rows.size()), inputs);
+  auto buffer = std::make_shared<Buffer>(shape.bytes(), MemoryAccount::weights());
+  std::byte* strips = buffer->data();
+  const auto fill = [&](std::int64_t begin, std::int64_t end) {
+    StripWriter writer(shape, inputs, source);
+    for (std::int64_t strip = begin; strip < end; ++strip) {
+      std::byte* bytes = strips + strip * shape.strip_bytes();
+      std::memset(bytes, 0, static_cast<std::size_t>(shape.strip_bytes()));
+      const auto first = static_cast<std::size_t>(strip * kStripOutputs);
+      const auto left = std::min<std::size_t>(kStripOutputs, rows.size() - first);
+      writer.write(rows.subspan(first, left), bytes);
+    }
+  };
   constexpr std::int64_t kStripsAtOnce = 4;
-  pool.parallel_for(matrix.shape_.strips(), kStripsAtOnce,
-                    [&](std::int64_t begin, std::int64_t end) {
-                      StripWriter writer(matrix.shape_, inputs, source);
-                      for (std::int64_t strip = begin; strip < end; ++strip) {
-                        std::byte* bytes = matrix.bytes_.data() + strip * strip_bytes;
-                        std::memset(bytes, 0, static_cast<std::size_t>(strip_bytes));
-                        const auto first = static_cast<std::size_t>(strip * kStripOutputs);
-                        const auto left = std::min<std::size_t>(kStripOutputs, rows.size() - first);
-                        writer.write(rows.subspan(first, left), bytes);
-                      }
-                    });
+  pool.parallel_for(shape.strips(), kStripsAtOnce, fill);
+  return over(shape, strips, std::move(buffer));
+}
+
+PackedMatrix PackedMatrix::over(const PackedShape& shape, const std::byte* strips,
+                                std::shared_ptr<const void> owner) {
+  constexpr std::uintptr_t kLine = 64;
+  LINNET_CHECK(reinterpret_cast<std::uintptr_t>(strips) % kLine == 0);
+  PackedMatrix matrix;
+  matrix.shape_ = shape;
+  matrix.strips_ = strips;
+  matrix.owner_ = std::move(owner);
   return matrix;
 }
 

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -33,6 +34,10 @@
 namespace linnet {
 
 enum class PackedFormat : std::uint8_t { f32, bf16, f16, i8, n4, s6, grouped };
+
+inline constexpr PackedFormat kPackedFormats[] = {PackedFormat::f32, PackedFormat::bf16,
+                                                  PackedFormat::f16, PackedFormat::i8,
+                                                  PackedFormat::n4,  PackedFormat::s6};
 
 std::string_view packed_format_name(PackedFormat format);
 inline bool is_integer(PackedFormat format) {
@@ -86,15 +91,23 @@ class PackedMatrix {
   static PackedMatrix pack(const MatrixFormat& format, std::span<const std::int64_t> rows,
                            std::int64_t inputs, const RowReader& read_row, ThreadPool& pool);
 
+  // Strips that lie elsewhere, shape.bytes() of them at a multiple of 64, which `owner` keeps
+  // alive.
+  static PackedMatrix over(const PackedShape& shape, const std::byte* strips,
+                           std::shared_ptr<const void> owner);
+
   const PackedShape& shape() const { return shape_; }
-  const std::byte* strips() const { return bytes_.data(); }
+  const std::byte* strips() const { return strips_; }
+  Bytes bytes() const { return {strips_, shape_.bytes()}; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
   // The weights of one output as the kernels see them, `inputs` of them: for tests and for tables
   // that are read row by row.
   void decode_output(std::int64_t output, std::int64_t inputs, float* out) const;
 
  private:
   PackedShape shape_;
-  Buffer bytes_;
+  const std::byte* strips_ = nullptr;
+  std::shared_ptr<const void> owner_;
 };
 
 }  // namespace linnet

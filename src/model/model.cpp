@@ -6,6 +6,7 @@
 #include <cmath>
 #include <new>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory_account.h"
 #include "model/build_program.h"
@@ -34,6 +35,13 @@ std::shared_ptr<const Model> Model::load(const ModelFiles& files, const LoadOpti
   model->context_ = chosen_context(config, options.context);
   auto program = std::make_shared<const Program>(build_program(config));
   auto pool = std::make_shared<ThreadPool>(options.threads);
+  if (!files.packed.empty() && options.open_packed) {
+    const auto start = Clock::now();
+    model->report_.file_bytes = std::filesystem::file_size(files.packed);
+    model->lane_ = options.open_packed(program, files, pool);
+    model->report_.seconds = seconds_since(start);
+    return model;
+  }
   LoadOptions weight_options = options;
   if (options.make_lane) weight_options.decode_limit = 0;
   LoadedWeights weights = load_weights(files, config, *program, *pool, weight_options);

@@ -135,8 +135,7 @@ std::string config_text(Json config, RandomFormat format) {
   const bool is_bf16 = format == RandomFormat::bf16;
   config.set(config.find("dtype") != nullptr ? "dtype" : "torch_dtype",
              is_bf16 ? "bfloat16" : "float32");
-  std::erase_if(config.as_object(),
-                [](const auto& member) { return member.first == "quantization_config"; });
+  drop_quantization(config);
   if (format == RandomFormat::i8 || format == RandomFormat::n4) {
     config.set("quantization_config", own_quantization_config());
   }

@@ -44,7 +44,8 @@ constexpr std::string_view kRead[] = {"architectures",
                                       "label2id",
                                       "num_labels",
                                       "problem_type",
-                                      "quantization_config"};
+                                      "quantization_config",
+                                      "quantization"};
 
 // What they say does not matter here: training, other programs, the type that is in the files
 // anyway, caching, tensor parallelism.

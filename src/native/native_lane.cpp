@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -48,6 +50,7 @@ class JoinedRows final : public RowSource {
   JoinedRows(const MatrixPlan& plan, const std::vector<Tensor>& weights) {
     for (const WeightId id : plan.weights) parts_.push_back(&weights[static_cast<std::size_t>(id)]);
   }
+  explicit JoinedRows(const Tensor& only) : parts_{&only} {}
   void decode_row(std::int64_t row, float* out) const override {
     const Source source = find(row);
     source.part->decode_row(source.row, out);
@@ -97,20 +100,68 @@ class JoinedRows final : public RowSource {
   std::vector<const Tensor*> parts_;
 };
 
+bool has_bias(const MatrixPlan& plan) {
+  return std::any_of(plan.biases.begin(), plan.biases.end(),
+                     [](WeightId id) { return id != kNone; });
+}
+
 std::vector<float> joined_bias(const MatrixPlan& plan, const Program& program,
                                const std::vector<Tensor>& weights) {
   std::vector<float> joined;
-  bool has_bias = false;
   for (std::size_t i = 0; i < plan.weights.size(); ++i) {
     std::vector<float> part(static_cast<std::size_t>(
         program.weights[static_cast<std::size_t>(plan.weights[i])].shape[0]));
     if (plan.biases[i] != kNone) {
       part = weights[static_cast<std::size_t>(plan.biases[i])].to_floats();
-      has_bias = true;
     }
     joined.insert(joined.end(), part.begin(), part.end());
   }
-  return has_bias ? joined : std::vector<float>();
+  return joined;
+}
+
+std::int64_t result_width(const MatrixPlan& plan, const Program& program) {
+  const std::int64_t total = joined_rows(plan, program);
+  return plan.is_gate ? total / 2 : total;
+}
+
+// The weights of norms and the factors of the embedding, each once.
+std::set<std::size_t> vector_weights(const LoweredProgram& lowered) {
+  std::set<std::size_t> ids;
+  if (lowered.table_factors != kNone) ids.insert(static_cast<std::size_t>(lowered.table_factors));
+  for (const NativeStep& step : lowered.steps) {
+    if (step.norm) ids.insert(static_cast<std::size_t>(step.norm->weight));
+  }
+  return ids;
+}
+
+// Whether the embedding's table is in no matrix.
+bool has_own_table(const LoweredProgram& lowered) {
+  return lowered.table != kNone && lowered.table_matrix == kNone;
+}
+
+// The names of the parts of a packed model: those of the weights in them.
+std::string part_name(const MatrixPlan& plan, const Program& program) {
+  std::string name;
+  for (const WeightId id : plan.weights) {
+    name += (name.empty() ? "" : " | ") + program.weights[static_cast<std::size_t>(id)].name;
+  }
+  return plan.is_gate ? name + " (gate)" : name;
+}
+std::string bias_name(const MatrixPlan& plan, const Program& program) {
+  return part_name(plan, program) + " (bias)";
+}
+std::string table_name(const LoweredProgram& lowered, const Program& program) {
+  return program.weights[static_cast<std::size_t>(lowered.table)].name + " (table)";
+}
+
+// The smallest packed format that keeps every value.
+PackedFormat exact_format(const Tensor& tensor) {
+  if (tensor.dtype() == DType::bf16) return PackedFormat::bf16;
+  for (const PackedFormat format : kPackedFormats) {
+    const CodedRows* rows = tensor.coded_rows();
+    if (rows != nullptr && rows->format() == packed_format_name(format)) return format;
+  }
+  return PackedFormat::f32;
 }
 
 MatrixFormat format_of(const MatrixPlan& plan, const NativeOptions& options) {
@@ -158,14 +209,13 @@ NativeMemory native_memory(const LoweredProgram& lowered, const Program& program
   return memory;
 }
 
-NativeLane::NativeLane(std::shared_ptr<const Program> program, const std::vector<Tensor>& weights,
-                       std::shared_ptr<ThreadPool> pool, const NativeOptions& options)
+NativeLane::NativeLane(std::shared_ptr<const Program> program, std::shared_ptr<ThreadPool> pool,
+                       const NativeOptions& options)
     : program_(std::move(program)),
       pool_(std::move(pool)),
       kernels_(options.kernels ? options.kernels : &choose_kernels()),
       cache_format_(options.cache),
       vectors_(program_->weights.size()) {
-  LINNET_CHECK(weights.size() == program_->weights.size());
   LoweringResult result = lower(*program_);
   if (!result.reason.empty()) {
     fail(ErrorCode::unsupported, "the native lane cannot run this model: " + result.reason);
@@ -173,21 +223,76 @@ NativeLane::NativeLane(std::shared_ptr<const Program> program, const std::vector
   lowered_ = std::move(result.program);
   tell_unfused(lowered_);
   block_bytes_ = native_memory(lowered_, *program_, options).cache_block;
-  for (const NativeStep& step : lowered_.steps) {
-    if (!step.norm) continue;
-    const auto id = static_cast<std::size_t>(step.norm->weight);
-    vectors_[id] = weights[id].to_floats();
-  }
-  if (lowered_.table_factors != kNone) {
-    const auto id = static_cast<std::size_t>(lowered_.table_factors);
-    vectors_[id] = weights[id].to_floats();
-  }
+}
+
+NativeLane::NativeLane(std::shared_ptr<const Program> program, const std::vector<Tensor>& weights,
+                       std::shared_ptr<ThreadPool> pool, const NativeOptions& options)
+    : NativeLane(std::move(program), std::move(pool), options) {
+  LINNET_CHECK(weights.size() == program_->weights.size());
+  for (const std::size_t id : vector_weights(lowered_)) vectors_[id] = weights[id].to_floats();
   for (const MatrixPlan& plan : lowered_.matrices) {
     matrices_.push_back(pack(plan, format_of(plan, options), weights));
   }
-  if (lowered_.table != kNone && lowered_.table_matrix == kNone) {
-    table_ = weights[static_cast<std::size_t>(lowered_.table)];
+  if (has_own_table(lowered_)) table_ = weights[static_cast<std::size_t>(lowered_.table)];
+}
+
+NativeLane::NativeLane(std::shared_ptr<const Program> program, const PackedModel& packed,
+                       std::shared_ptr<ThreadPool> pool, const NativeOptions& options)
+    : NativeLane(std::move(program), std::move(pool), options) {
+  packed.verify(*pool_);
+  for (const std::size_t id : vector_weights(lowered_)) {
+    const WeightSlot& slot = program_->weights[id];
+    vectors_[id] = packed.vector(slot.name, element_count(slot.shape, slot.name));
   }
+  for (const MatrixPlan& plan : lowered_.matrices) {
+    const std::string name = part_name(plan, *program_);
+    const auto rows = static_cast<std::int64_t>(strip_order(plan, *program_).size());
+    Matrix matrix;
+    matrix.packed = packed.matrix(name, rows, plan.inputs);
+    if (has_bias(plan))
+      matrix.bias = packed.vector(bias_name(plan, *program_), matrix.packed.shape().outputs);
+    matrix.outputs = result_width(plan, *program_);
+    matrices_.push_back(std::move(matrix));
+  }
+  if (has_own_table(lowered_)) {
+    packed_table_ =
+        packed.matrix(table_name(lowered_, *program_), program_->vocab, program_->hidden);
+  }
+}
+
+std::vector<PackedPart> NativeLane::parts() const {
+  std::vector<PackedPart> parts;
+  const auto add_vector = [&](std::string name, const std::vector<float>& values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    parts.push_back({std::move(name), "vector", count, 1, std::as_bytes(std::span(values))});
+  };
+  const auto add_matrix = [&](std::string name, std::int64_t outputs, std::int64_t inputs,
+                              const PackedMatrix& matrix) {
+    parts.push_back({std::move(name), std::string(packed_format_name(matrix.shape().format)),
+                     outputs, inputs, matrix.bytes(), matrix.owner()});
+  };
+  for (const std::size_t id : vector_weights(lowered_)) {
+    add_vector(program_->weights[id].name, vectors_[id]);
+  }
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    const MatrixPlan& plan = lowered_.matrices[i];
+    const std::string name = part_name(plan, *program_);
+    const auto rows = static_cast<std::int64_t>(strip_order(plan, *program_).size());
+    add_matrix(name, rows, plan.inputs, matrices_[i].packed);
+    if (has_bias(plan)) add_vector(bias_name(plan, *program_), matrices_[i].bias);
+  }
+  if (has_own_table(lowered_)) {
+    add_matrix(table_name(lowered_, *program_), program_->vocab, program_->hidden, own_table());
+  }
+  return parts;
+}
+
+PackedMatrix NativeLane::own_table() const {
+  if (packed_table_.strips() != nullptr) return packed_table_;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(table_.rows()));
+  std::iota(order.begin(), order.end(), 0);
+  return PackedMatrix::pack(exact_format(table_), order, table_.dim(-1), JoinedRows(table_),
+                            *pool_);
 }
 
 NativeLane::~NativeLane() = default;
@@ -198,15 +303,14 @@ NativeLane::Matrix NativeLane::pack(const MatrixPlan& plan, const MatrixFormat& 
   const std::vector<std::int64_t> order = strip_order(plan, *program_);
   const JoinedRows rows(plan, weights);
   matrix.packed = PackedMatrix::pack(format, order, plan.inputs, rows, *pool_);
-  const std::vector<float> bias = joined_bias(plan, *program_, weights);
-  if (!bias.empty()) {
+  if (has_bias(plan)) {
+    const std::vector<float> bias = joined_bias(plan, *program_, weights);
     matrix.bias.resize(static_cast<std::size_t>(matrix.packed.shape().outputs));
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (order[i] >= 0) matrix.bias[i] = bias[static_cast<std::size_t>(order[i])];
     }
   }
-  const std::int64_t total = joined_rows(plan, *program_);
-  matrix.outputs = plan.is_gate ? total / 2 : total;
+  matrix.outputs = result_width(plan, *program_);
   return matrix;
 }
 
@@ -225,11 +329,13 @@ void NativeLane::read_cache(KvCache& cache, std::int64_t layer, std::int64_t pos
 }
 
 void NativeLane::embed(std::int32_t id, float* out) const {
-  if (lowered_.table_matrix == kNone) {
-    table_.decode_row(id, out);
+  if (lowered_.table_matrix != kNone) {
+    const Matrix& matrix = matrices_[static_cast<std::size_t>(lowered_.table_matrix)];
+    matrix.packed.decode_output(id, program_->hidden, out);
+  } else if (table_.empty()) {
+    packed_table_.decode_output(id, program_->hidden, out);
   } else {
-    matrices_[static_cast<std::size_t>(lowered_.table_matrix)].packed.decode_output(
-        id, program_->hidden, out);
+    table_.decode_row(id, out);
   }
   if (lowered_.table_factors == kNone) return;
   const std::vector<float>& factors = vector(lowered_.table_factors);

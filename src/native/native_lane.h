@@ -13,6 +13,7 @@
 #include "base/memory_stock.h"
 #include "kernels/packed_matrix.h"
 #include "native/lowered.h"
+#include "native/packed_model.h"
 #include "program/lane.h"
 #include "tensor/tensor.h"
 
@@ -55,7 +56,14 @@ class NativeLane : public Lane {
   // the program cannot be lowered; out_of_memory; what choose_kernels throws.
   NativeLane(std::shared_ptr<const Program> program, const std::vector<Tensor>& weights,
              std::shared_ptr<ThreadPool> pool, const NativeOptions& options = {});
+  // The same lane from a file: its matrices stay there. Errors: corrupt_file for parts that are
+  // missing, do not fit or are damaged (every one is read once); and as above.
+  NativeLane(std::shared_ptr<const Program> program, const PackedModel& packed,
+             std::shared_ptr<ThreadPool> pool, const NativeOptions& options = {});
   ~NativeLane() override;
+
+  // All that the second constructor needs; views into this lane, for as long as it lives.
+  std::vector<PackedPart> parts() const;
 
   std::string_view name() const override { return "native"; }
   KvCache make_cache() const override { return KvCache::of_blocks(block_bytes_); }
@@ -87,6 +95,9 @@ class NativeLane : public Lane {
   std::vector<float> run_rows(const Batch& batch, const RunOptions& options) const override;
 
  private:
+  NativeLane(std::shared_ptr<const Program> program, std::shared_ptr<ThreadPool> pool,
+             const NativeOptions& options);
+  PackedMatrix own_table() const;
   Matrix pack(const MatrixPlan& plan, const MatrixFormat& format,
               const std::vector<Tensor>& weights);
 
@@ -98,7 +109,9 @@ class NativeLane : public Lane {
   LoweredProgram lowered_;
   std::vector<Matrix> matrices_;
   std::vector<std::vector<float>> vectors_;  // norm weights, by WeightId
-  Tensor table_;                             // of the embedding, when no matrix holds it
+  // Of the embedding, when no matrix holds it: as the files have it, or from a packed file.
+  Tensor table_;
+  PackedMatrix packed_table_;
   mutable MemoryStock<Workspace> workspaces_;
 };
 

@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include "tensor/affine.h"
 #include "tensor/grouped_rows.h"
+#include "tensor/microscaling.h"
 #include "tensor/quantized_rows.h"
 #include "tensor/tensor.h"
 
@@ -34,7 +37,7 @@ class CodedRows : public RowSource {
   virtual std::optional<GroupedFormat> grouped() const { return std::nullopt; }
   virtual std::uint64_t bytes() const = 0;  // of all the tensors
   // False only when no value of the row is NaN or infinite; tells it without decoding.
-  virtual bool may_be_non_finite(std::int64_t row) const = 0;
+  virtual bool may_be_non_finite(std::int64_t) const { return true; }
 };
 
 // I8: codes I8 [outputs, inputs], scales F32 [outputs].
@@ -42,5 +45,15 @@ std::shared_ptr<const CodedRows> i8_rows(Tensor codes, Tensor scales);
 // N4: codes U8 [outputs, inputs / 2], the even input's in the low nibble; groups I8
 // [outputs, ceil(inputs / 32)]; scales F16 [outputs].
 std::shared_ptr<const CodedRows> n4_rows(Tensor codes, Tensor groups, Tensor scales);
+
+// Formats of others. Affine (affine.h): words U32 [outputs, inputs * bits / 32], scales and biases
+// F16, BF16 or F32 [outputs, inputs / group].
+std::shared_ptr<const CodedRows> affine_rows(const AffineFormat& format, Tensor words,
+                                             Tensor scales, Tensor biases);
+// Microscaled (microscaling.h): words U32, scales U8 [outputs, inputs / group].
+std::shared_ptr<const CodedRows> microscaled_rows(Microscaling mode, Tensor words, Tensor scales);
+// NF4 (nf4.h): blocks run over the flattened matrix; two values in each byte of `packed`.
+std::shared_ptr<const CodedRows> nf4_rows(Shape shape, std::int64_t block, Tensor packed,
+                                          std::vector<float> absmax);
 
 }  // namespace linnet

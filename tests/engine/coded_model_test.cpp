@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "engine/lanes.h"
+#include "engine/pack.h"
 #include "engine/tiny_model.h"
 #include "formats/temp_folder.h"
 #include "model/random_model.h"
@@ -23,14 +24,15 @@ Json small_config() {
                      "config");
 }
 
-std::filesystem::path write(const TempFolder& folder, RandomFormat format, std::uint64_t seed = 1) {
+std::filesystem::path write(const TempFolder& folder, RandomFormat format, std::uint64_t seed = 1,
+                            const Json& config = small_config()) {
   RandomModelOptions options;
   options.format = format;
   options.seed = seed;
   options.output.threads = 2;
   const auto path =
       folder.path() / ("m" + std::to_string(static_cast<int>(format)) + "." + std::to_string(seed));
-  write_random_model(small_config(), "config", path, options);
+  write_random_model(config, "config", path, options);
   return path;
 }
 
@@ -120,6 +122,56 @@ TEST_CASE("the native lane keeps the codes of the files, matrix by matrix") {
       }
       CHECK(wrong == 0);
     }
+  }
+}
+
+TEST_CASE("a packed model gives the same bits, from a mapped file") {
+  const TempFolder folder;
+  for (const bool is_tied : {true, false}) {
+    for (const RandomFormat format :
+         {RandomFormat::f32, RandomFormat::bf16, RandomFormat::i8, RandomFormat::n4}) {
+      CAPTURE(is_tied);
+      CAPTURE(static_cast<int>(format));
+      Json config = small_config();
+      config.set("tie_word_embeddings", is_tied);
+      config.set("attention_bias", !is_tied);
+      const std::uint64_t seed = is_tied ? 5 : 6;
+      const auto path = write(folder, format, seed, config);
+      const auto model = load(path, "native");
+      auto packed = path;
+      packed += ".packed";
+      const ConvertReport report = pack_model(*model, open_model_files(path), packed, false);
+      CHECK(report.files.back() == kPackedFile);
+      CHECK(std::filesystem::exists(packed / "config.json"));
+      const auto again = load(packed, "auto");
+      CHECK(logits(*again) == logits(*model));
+      CHECK(native_of(*again).parts().size() == native_of(*model).parts().size());
+      CHECK_THROWS_WITH_AS(load(packed, "reference"), doctest::Contains("native lane only"), Error);
+      CHECK_THROWS_WITH_AS(load(packed, "native", format == RandomFormat::f32 ? "i8" : "f32"),
+                           doctest::Contains("was not packed as"), Error);
+      CHECK_THROWS_WITH_AS(pack_model(*model, open_model_files(path), packed, false),
+                           doctest::Contains("is there already"), Error);
+    }
+  }
+}
+
+TEST_CASE("a packed model of another config is refused") {
+  const TempFolder folder;
+  const auto path = write(folder, RandomFormat::i8);
+  const auto packed = folder / "packed";
+  pack_model(*load(path, "native"), open_model_files(path), packed, false);
+  for (const auto& [key, value] : {std::pair{"vocab_size", 51},
+                                   {"num_hidden_layers", 1},
+                                   {"num_hidden_layers", 3},
+                                   {"intermediate_size", 128}}) {
+    CAPTURE(key);
+    Json config = small_config();
+    config.set(key, value);
+    if (std::string_view(key) == "num_hidden_layers") config.set("no_rope_layers", Json());
+    write_file_atomically(packed / "config.json", as_bytes(config.dump()));
+    const bool has_all = value == 1;  // a layer too many in the file does no harm
+    if (has_all) continue;
+    CHECK_THROWS_WITH_AS(load(packed, "native"), doctest::Contains("pack the model again"), Error);
   }
 }
 
