@@ -117,7 +117,7 @@ TEST_CASE("layer errors of the native lane grow from rounding, f32 has none wort
   const auto rounded = measure(*tiny_in("n4"), reference.get(), ids, options);
   REQUIRE(exact.divergence->layer_errors.size() == rounded.divergence->layer_errors.size());
   for (const double error : exact.divergence->layer_errors) CHECK(error < 1e-5);
-  CHECK(rounded.divergence->layer_errors.front() < 0.02);  // the embedding has 8 bits
+  CHECK(rounded.divergence->layer_errors.front() < 0.05);  // the embedding has 6 or 8 bits
   CHECK(rounded.divergence->layer_errors.back() > 0.01);
   CHECK(rounded.divergence->layer_errors.back() < 0.6);
 }
