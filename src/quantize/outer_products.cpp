@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "kernels/kernels.h"
+#include "kernels/packed_matrix.h"
 #include "tensor/functions.h"
 
 namespace linnet {
@@ -80,7 +80,8 @@ void add_gram(const FloatRows& a, float factor, float* c, std::int64_t stride, T
   });
   for (std::int64_t first = 0; first < a.columns; first += kPanelRows) {
     const std::int64_t count = std::min(kPanelRows, a.columns - first);
-    fill_tiles(a, first, count, kernels.tile_rows, tiles.as<float>().data());
+    fill_tiles(a, first, count, row_tiling(kernels, PackedFormat::f32, count).rows,
+               tiles.as<float>().data());
     LinearTask task;
     task.strips = packed.data();
     task.strip_bytes = strip_floats * static_cast<std::int64_t>(sizeof(float));

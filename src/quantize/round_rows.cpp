@@ -19,7 +19,7 @@ constexpr std::int64_t kBlock = 64;  // columns whose feedback is summed at once
 class Feedback {
  public:
   Feedback(const RoundRowsJob& job, std::vector<RoundedRow>& out, ThreadPool& pool)
-      : job_(job), kernels_(choose_kernels()), pool_(pool), tile_rows_(kernels_.tile_rows) {
+      : job_(job), kernels_(choose_kernels()), pool_(pool), tile_rows_(kernels_.few_tile_rows) {
     grids_.reserve(out.size());
     for (std::int64_t row = 0; row < job.rows; ++row) {
       grids_.emplace_back(std::nullopt);
@@ -114,7 +114,7 @@ class Feedback {
   const RoundRowsJob& job_;
   const Kernels& kernels_;
   ThreadPool& pool_;
-  std::int64_t tile_rows_;
+  std::int64_t tile_rows_;  // so few that the kernels take them as one tile
   std::vector<std::optional<RowGrid>> grids_;
   Buffer errors_, strips_;
   float triangle_[kBlock * kBlock] = {};
