@@ -13,12 +13,6 @@ ConvertReport pack_model(const Model& model, const ModelFiles& source,
   LINNET_CHECK(lane != nullptr);
   const std::filesystem::path place = checked_target(source, target, overwrite);
   const std::vector<PackedPart> parts = lane->parts();
-  for (const PackedPart& part : parts) {
-    if (part.format != packed_format_name(PackedFormat::grouped)) continue;
-    fail(ErrorCode::unsupported,
-         "the blocks of " + source.path.string() +
-             " cannot be packed as they are; choose a format with --weights, such as i8 or n4");
-  }
   ConvertReport report;
   StagedFolder staged(place);
   write_small_files(source, source.config, staged.path(), report);

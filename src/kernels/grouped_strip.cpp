@@ -107,15 +107,19 @@ struct CodeOfLevel {
 
 }  // namespace
 
+std::int64_t span_inputs(const GroupedFormat& format) {
+  return format.scale == GroupScale::product ? kGroupSpan : format.group;
+}
+
 GroupedStrip grouped_strip(const GroupedFormat& format, std::int64_t inputs) {
   GroupedStrip strip;
   strip.format = format;
   strip.inputs = inputs;
-  if (format.scale == GroupScale::product) strip.span_groups = kGroupSpan / format.group;
-  const std::int64_t span_inputs = strip.span_groups * format.group;
-  LINNET_CHECK(inputs % span_inputs == 0);
+  const std::int64_t span = span_inputs(format);
+  strip.span_groups = span / format.group;
+  LINNET_CHECK(inputs % span == 0);
   strip.scale_bytes = scale_bytes(format.scale, strip.span_groups);
-  strip.span_bytes = strip.codes_begin() + span_inputs * kStripOutputs / (format.has_table ? 2 : 1);
+  strip.span_bytes = strip.codes_begin() + span * kStripOutputs / (format.has_table ? 2 : 1);
   return strip;
 }
 

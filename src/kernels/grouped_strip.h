@@ -32,7 +32,8 @@ struct GroupedStrip {
   std::int64_t scratch_bytes() const { return groups() * 32 * 4 * (format.has_bias ? 2 : 1); }
 };
 
-// `inputs`: a multiple of the group, and of products of the span.
+// What the inputs of a matrix must be a multiple of: the group, and of products the span.
+std::int64_t span_inputs(const GroupedFormat& format);
 GroupedStrip grouped_strip(const GroupedFormat& format, std::int64_t inputs);
 
 // Puts one output's row, which is of the strip's format, into a strip that was zeroed.

@@ -63,6 +63,9 @@ struct PackedShape {
   std::int64_t inputs = 0;   // with padding
   GroupedStrip grouped = {};
 
+  MatrixFormat matrix_format() const {
+    return format == PackedFormat::grouped ? MatrixFormat(grouped.format) : MatrixFormat(format);
+  }
   std::int64_t strips() const { return outputs / kStripOutputs; }
   std::int64_t strip_bytes() const;
   // Of one row of activations as the kernels read it.

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/telemetry.h"
+#include "kernels/matrix_format_text.h"
 #include "native/attention.h"
 #include "native/replay.h"
 
@@ -268,8 +269,8 @@ std::vector<PackedPart> NativeLane::parts() const {
   };
   const auto add_matrix = [&](std::string name, std::int64_t outputs, std::int64_t inputs,
                               const PackedMatrix& matrix) {
-    parts.push_back({std::move(name), std::string(packed_format_name(matrix.shape().format)),
-                     outputs, inputs, matrix.bytes(), matrix.owner()});
+    parts.push_back({std::move(name), matrix_format_text(matrix.shape().matrix_format()), outputs,
+                     inputs, matrix.bytes(), matrix.owner()});
   };
   for (const std::size_t id : vector_weights(lowered_)) {
     add_vector(program_->weights[id].name, vectors_[id]);

@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "kernels/matrix_format_text.h"
 
 namespace linnet {
 namespace {
@@ -24,11 +25,11 @@ std::uint64_t padded(std::uint64_t bytes) {
   return checked_add(bytes, kAlignment - 1, "packed model") / kAlignment * kAlignment;
 }
 
-std::optional<PackedFormat> format_named(std::string_view name) {
-  for (const PackedFormat format : kPackedFormats) {
-    if (packed_format_name(format) == name) return format;
-  }
-  return std::nullopt;
+// Of a matrix with that many inputs.
+std::optional<MatrixFormat> format_named(std::string_view name, std::int64_t inputs) {
+  const auto format = matrix_format_of(name);
+  const bool is_grouped = format && format->kind == PackedFormat::grouped;
+  return is_grouped && inputs % span_inputs(format->grouped) != 0 ? std::nullopt : format;
 }
 
 std::uint64_t parse_checksum(const std::string& text, const std::string& name) {
@@ -165,8 +166,9 @@ const PackedPart& PackedModel::require(const std::string& name) const {
 PackedMatrix PackedModel::matrix(const std::string& name, std::int64_t outputs,
                                  std::int64_t inputs) const {
   const PackedPart& part = require(name);
-  const auto format = format_named(part.format);
-  if (!format) corrupt(fmt::format("{}: no format {}", name, json_quote(part.format)));
+  const auto format = format_named(part.format, inputs);
+  if (!format)
+    corrupt(fmt::format("{}: no format {} for {} inputs", name, json_quote(part.format), inputs));
   const PackedShape shape = packed_shape(*format, outputs, inputs);
   if (part.outputs != outputs || part.inputs != inputs || part.bytes.size() != shape.bytes()) {
     corrupt(fmt::format("{}: {} [{}, {}] in {} bytes, but config.json asks for [{}, {}] in {}",

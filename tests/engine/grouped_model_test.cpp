@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "engine/lanes.h"
+#include "engine/pack.h"
 #include "formats/temp_folder.h"
 #include "model/random_model.h"
 #include "native/native_lane.h"
@@ -98,6 +99,20 @@ TEST_CASE("GGUF blocks: the same bits for any number of threads and on every tab
     }
   }
   ::unsetenv("LINNET_KERNELS");
+}
+
+TEST_CASE("blocks are packed as they are, and give the same bits from the packed file") {
+  const TempFolder folder;
+  const auto path = write_model(folder);
+  for (const DType dtype : kTypes) {
+    CAPTURE(dtype_name(dtype));
+    const auto model = load(path, dtype, "native", 1);
+    const auto packed = folder.path() / std::string(dtype_name(dtype));
+    pack_model(*model, open_model_files(path), packed, false);
+    LoadOptions options;
+    choose_lane({}, options);
+    CHECK(logits(*Model::load(open_model_files(packed), options)) == logits(*model));
+  }
 }
 
 }  // namespace linnet
