@@ -18,9 +18,13 @@ std::vector<StoredType> stored_types(const ModelSummary& summary) {
   const WeightFinder finder(summary.files, summary.config, summary.program, options);
   std::vector<StoredType> types;
   for (const WeightSlot& slot : summary.program.weights) {
-    const TensorInfo* info = summary.files.find(finder.file_name(slot));
+    const std::string name = finder.file_name(slot);
+    const TensorInfo* info = summary.files.find(name);
     types.push_back(info == nullptr ? StoredType{summary.dtype}
                                     : StoredType{info->dtype, info->coding});
+    if (types.back().dtype != DType::coded) continue;
+    const Tensor tensor = summary.files.tensor(name);
+    types.back().grouped = tensor.coded_rows()->grouped();
   }
   return types;
 }

@@ -41,8 +41,23 @@ class AffineRows final : public CodedRows {
     decode_affine(format_, {row_of<std::uint32_t>(words_, row), scales, biases},
                   {out, static_cast<std::size_t>(shape_[1])});
   }
+  std::optional<GroupedFormat> grouped() const override {
+    return grouped_format(format_, scale_type());
+  }
+  bool read_grouped(std::int64_t row, const GroupedFormat& to, GroupedRow& out) const override {
+    const std::vector<float> scales = floats_of(scales_, row), biases = floats_of(biases_, row);
+    linnet::read_grouped(format_, {row_of<std::uint32_t>(words_, row), scales, biases}, out);
+    bring_to(*grouped(), to, out);
+    return true;
+  }
 
  private:
+  GroupScale scale_type() const {
+    if (scales_.dtype() != biases_.dtype()) return GroupScale::f32;
+    if (scales_.dtype() == DType::f16) return GroupScale::f16;
+    return scales_.dtype() == DType::bf16 ? GroupScale::bf16 : GroupScale::f32;
+  }
+
   AffineFormat format_;
   Shape shape_;
   Tensor words_, scales_, biases_;
@@ -62,6 +77,15 @@ class MicroscaledRows final : public CodedRows {
     decode_microscaled(info_.mode, row_of<std::uint32_t>(words_, row),
                        row_of<std::uint8_t>(scales_, row),
                        {out, static_cast<std::size_t>(shape_[1])});
+  }
+  std::optional<GroupedFormat> grouped() const override { return grouped_format(info_.mode); }
+  bool read_grouped(std::int64_t row, const GroupedFormat& to, GroupedRow& out) const override {
+    const auto own = grouped();
+    if (!own) return false;
+    linnet::read_grouped(info_.mode, row_of<std::uint32_t>(words_, row),
+                         row_of<std::uint8_t>(scales_, row), out);
+    bring_to(*own, to, out);
+    return true;
   }
 
  private:

@@ -105,6 +105,24 @@ NamedTensors nf4_tensors(const Nf4Tensor& nf4, const NestedScales* nested) {
   return tensors;
 }
 
+// The kernels' form of a matrix has its values.
+void check_groups(const Tensor& tensor, const std::vector<float>& expected) {
+  const CodedRows& rows = *tensor.coded_rows();
+  const auto format = rows.grouped();
+  REQUIRE(format);
+  GroupedRow row;
+  for (std::int64_t i = 0; i < tensor.dim(0); ++i) {
+    REQUIRE(rows.read_grouped(i, *format, row));
+    for (std::int64_t k = 0; k < tensor.dim(1); ++k) {
+      const auto g = static_cast<std::size_t>(k / format->group);
+      const float product =
+          static_cast<float>(row.levels[static_cast<std::size_t>(k)]) * row.scales[g];
+      const float value = format->has_bias ? product + row.biases[g] : product;
+      CHECK(value == expected[static_cast<std::size_t>(i * tensor.dim(1) + k)]);
+    }
+  }
+}
+
 constexpr const char* kNf4Config =
     R"({"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true,
                                 "bnb_4bit_quant_type": "nf4"}})";
@@ -124,6 +142,7 @@ TEST_CASE("affine matrices of every width and group") {
       const Tensor a = files.tensor("a.weight");
       CHECK(a.shape() == Shape{kOutputs, kInputs});
       CHECK(a.to_floats() == made.expected);
+      check_groups(a, made.expected);
       CHECK(stored_bytes(*files.find("a.weight")) == a.stored_bytes());
     }
   }
@@ -167,7 +186,11 @@ TEST_CASE("microscaled matrices") {
               {"a.scales", tensor_of(DType::u8, {kOutputs, groups}, all_scales)}},
              R"({"quantization": {"group_size": 32, "bits": 4, "mode": ")" +
                  std::string(info.name) + "\"}}");
-    CHECK(files.tensor("a.weight").to_floats() == expected);
+    const Tensor a = files.tensor("a.weight");
+    CHECK(a.to_floats() == expected);
+    // The levels of mxfp8 are no whole numbers of a byte.
+    CHECK(a.coded_rows()->grouped().has_value() == (mode != Microscaling::mxfp8));
+    if (mode != Microscaling::mxfp8) check_groups(a, expected);
     CHECK(type_name(*files.find("a.weight")) == info.name);
   }
 }
