@@ -85,8 +85,8 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
            }},
       {.name = "cache",
        .value = "FORMAT",
-       .help = "of keys and values in the native lane: f32 (default), or i8 for a quarter of the "
-               "memory",
+       .help = "of keys and values in the native lane: f32, i8 (a quarter of the memory), or auto "
+               "(default): i8 where matrices have integer weights",
        .choices = cache_names(),
        .set = to_choice(globals.lane.cache, cache_names())},
       {.name = "max-context",

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/telemetry.h"
 #include "engine/generator.h"
+#include "kernels/matrix_format_text.h"
 #include "native/fallback_lane.h"
 #include "native/memory_plan.h"
 #include "native/native_lane.h"
@@ -61,6 +62,15 @@ std::optional<MatrixFormat> format_of(const StoredType& stored) {
   return std::nullopt;
 }
 
+bool rounds_activations(PackedFormat format) {
+  return is_integer(format) || format == PackedFormat::grouped;
+}
+
+CacheFormat cache_format(const LaneChoice& choice, bool has_integers) {
+  const bool is_i8 = choice.cache == "i8" || (choice.cache == "auto" && has_integers);
+  return is_i8 ? CacheFormat::i8 : CacheFormat::f32;
+}
+
 NativeOptions native_options(const LaneChoice& choice, const Program& program,
                              const std::vector<StoredType>& stored) {
   constexpr std::uint64_t kMostF32 = std::uint64_t{4} << 30;
@@ -74,7 +84,12 @@ NativeOptions native_options(const LaneChoice& choice, const Program& program,
     options.stored.push_back(
         format_of(each).value_or(f32_fits ? PackedFormat::f32 : PackedFormat::i8));
   }
-  options.cache = choice.cache == "i8" ? CacheFormat::i8 : CacheFormat::f32;
+  const auto& formats =
+      options.weights ? std::vector<MatrixFormat>{*options.weights} : options.stored;
+  const bool has_integers = std::any_of(formats.begin(), formats.end(), [](const MatrixFormat& f) {
+    return rounds_activations(f.kind);
+  });
+  options.cache = cache_format(choice, has_integers);
   return options;
 }
 
@@ -136,7 +151,12 @@ std::unique_ptr<Lane> open_packed(const LaneChoice& choice, std::shared_ptr<cons
                      files.packed.string(), choice.weights));
   }
   NativeOptions options;
-  options.cache = choice.cache == "i8" ? CacheFormat::i8 : CacheFormat::f32;
+  const auto has_integers = [](const PackedPart& part) {
+    const auto format = matrix_format_of(part.format);
+    return format && rounds_activations(format->kind);
+  };
+  options.cache = cache_format(
+      choice, std::any_of(packed->parts().begin(), packed->parts().end(), has_integers));
   return std::make_unique<NativeLane>(std::move(program), *packed, std::move(pool), options);
 }
 
@@ -150,7 +170,7 @@ std::vector<std::string> weight_names() {
   return names;
 }
 
-std::vector<std::string> cache_names() { return {"f32", "i8"}; }
+std::vector<std::string> cache_names() { return {"auto", "f32", "i8"}; }
 
 std::vector<std::string> native_fallback_names() { return {"reference", "raise"}; }
 

@@ -31,7 +31,9 @@ struct LaneChoice {
   // one of these, or codes in groups as in GGUF files ("grouped": int8 activations with a scale per
   // group); the others f32, up to 4 GiB of the whole model, else i8.
   std::string weights = "auto";
-  std::string cache = "f32";  // of the native lane: f32 or i8
+  // Of the native lane: f32 or i8. "auto": i8 where any matrix is of whole numbers, whose products
+  // round activations to int8 as well; else f32.
+  std::string cache = "auto";
   // Of the process, for require_memory; 0: none. set_memory_limit makes it hold for every buffer.
   std::uint64_t memory_limit = 0;
 };
@@ -70,7 +72,7 @@ std::uint64_t lane_scratch(const LaneChoice& choice, const Program& program, std
 // sequence of `context` positions, and scratch do not fit the limit of the choice, beside what is
 // in use already.
 void require_memory(const LaneChoice& choice, const Program& program,
-                  const std::vector<Tensor>& weights, std::int64_t context);
+                    const std::vector<Tensor>& weights, std::int64_t context);
 
 // Sets LoadOptions::make_lane, and before_weights under a memory limit. Error{invalid_argument} for
 // a name that is none of those above. The maker then throws Error{unsupported} when "native" was

@@ -8,6 +8,7 @@ tree). Prints "N passed, N failed" and leaves with 1 when a test failed, with 77
 there is no model.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -1110,8 +1111,12 @@ def ctrl_c_and_ctrl_d():
         chat.send("Hello!\r")
         chat.expect(rb"Hello!\r\n.{20}")
         chat.send(b"\x03")
-        time.sleep(0.01)  # two at once would be one
+        time.sleep(0.01)
         chat.send(b"\x03")
+        # On a busy machine both may arrive as one, and the answer has only been stopped.
+        time.sleep(0.5)
+        with contextlib.suppress(OSError):
+            chat.send(b"\x03")
         check(chat.finish() == 130, chat.seen)
 
 
