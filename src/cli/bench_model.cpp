@@ -54,7 +54,8 @@ class Cost {
           lowered.buffers[static_cast<std::size_t>(step.output.buffer)].rows == RowCount::selected;
       (is_selected ? head_operations_ : body_operations_) +=
           2.0 * static_cast<double>(shape.outputs) * static_cast<double>(shape.inputs);
-      is_integer_ = is_integer_ || is_integer(shape.format);
+      is_integer_ =
+          is_integer_ || is_integer(shape.format) || shape.format == PackedFormat::grouped;
     }
     const NativeMemory memory =
         native_memory(lowered, lane.program(), {.cache = lane.cache_format()});

@@ -59,7 +59,7 @@ class Demo(unittest.TestCase):
 
     def test_bench_makes_its_model_once(self):
         body = 'echo "$1" >> calls; [[ $1 = make-random ]] && mkdir "${@: -1}"; ' \
-               '[[ $1 = pack ]] && mkdir -p "$4"; true'
+               '[[ $1 = pack ]] && mkdir -p "${@: -1}"; true'
         for _ in range(2):
             self.assertEqual(self.run_tool("tools/bench", linnet=body).returncode, 0)
         calls = (self.root / "calls").read_text(encoding="utf-8").split()
