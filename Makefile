@@ -12,7 +12,7 @@ SECONDS ?= 60
 TARGET ?=
 PRESETS := release debug asan tsan
 
-.PHONY: help setup build debug demo test sanitize tsan check format bench fuzz install clean
+.PHONY: help setup build debug demo test sanitize tsan check neon format bench fuzz install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ tsan: compile-tsan ## run the tests under the thread sanitizer
 
 check: setup ## check layers, format and scripts
 	@tools/check
+
+neon: ## run the tests of the kernels for 64-bit Arm, under an emulator
+	@tools/setup g++-aarch64-linux-gnu qemu-user || true
+	@tools/check_neon
 
 format: setup ## rewrite all sources in the project's format
 	@tools/check_format --apply
