@@ -160,10 +160,16 @@ TEST_CASE("a packed model of another config is refused") {
   const auto path = write(folder, RandomFormat::i8);
   const auto packed = folder / "packed";
   pack_model(*load(path, "native"), open_model_files(path), packed, false);
-  for (const auto& [key, value] : {std::pair{"vocab_size", 51},
-                                   {"num_hidden_layers", 1},
-                                   {"num_hidden_layers", 3},
-                                   {"intermediate_size", 128}}) {
+  struct Change {
+    const char* key;
+    int value;
+  };
+  for (const Change& change : {Change{"vocab_size", 51},
+                               {"num_hidden_layers", 1},
+                               {"num_hidden_layers", 3},
+                               {"intermediate_size", 128}}) {
+    const char* key = change.key;
+    const int value = change.value;
     CAPTURE(key);
     Json config = small_config();
     config.set(key, value);
