@@ -98,7 +98,8 @@ void require_memory(const LaneChoice& choice, const Program& program,
   std::string sum =
       fmt::format("{} of weights ({}) + {} of cache ({} positions{}) + {} of scratch",
                   size_text(need.lane.weights), need.lane.format, size_text(need.cache), context,
-                  need.lane.lane == "native" ? ", " + choice.cache : "", size_text(need.scratch));
+                  need.lane.lane == "native" && choice.cache != "auto" ? ", " + choice.cache : "",
+                  size_text(need.scratch));
   if (in_use > 0) sum += fmt::format(" + {} in use already", size_text(in_use));
   fail(ErrorCode::out_of_memory,
        fmt::format("the model does not fit the memory limit of {}: {} = {}, {} too much. {}",

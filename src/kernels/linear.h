@@ -278,18 +278,23 @@ inline void widen_strip(const std::byte* weights, std::int64_t inputs, std::byte
 }
 
 // Few rows widen the codes in registers, once per tile; many rows share one widened strip.
-template <class L>
-void linear_n4(const LinearTask& task) {
+template <class L, class Tile, auto kWiden>
+void linear_codes(const LinearTask& task) {
   for (std::int64_t strip = task.first_strip; strip < task.end_strip; ++strip) {
     const std::byte* weights = task.strips + strip * task.strip_bytes;
     const float* scales = strip_scales(task, weights);
     if (task.x.rows <= L::kFewRows) {
-      run_strip<L, CodeTile, L::kWidenRows>(task, strip, weights, scales);
+      run_strip<L, Tile, L::kWidenRows>(task, strip, weights, scales);
     } else {
-      widen_strip<L>(weights, task.inputs, task.scratch);
+      kWiden(weights, task.inputs, task.scratch);
       run_strip<L, ByteTile, L::kTileRows>(task, strip, task.scratch, scales);
     }
   }
+}
+
+template <class L>
+void linear_n4(const LinearTask& task) {
+  linear_codes<L, CodeTile, widen_strip<L>>(task);
 }
 
 }  // namespace

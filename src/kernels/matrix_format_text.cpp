@@ -8,8 +8,6 @@
 namespace linnet {
 namespace {
 
-constexpr PackedFormat kPlainFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::f16,
-                                          PackedFormat::i8,  PackedFormat::n4,   PackedFormat::s6};
 constexpr std::string_view kScaleNames[] = {"f16", "bf16", "f32", "product"};
 
 std::vector<std::string_view> split(std::string_view text) {
@@ -74,7 +72,7 @@ std::string matrix_format_text(const MatrixFormat& format) {
 }
 
 std::optional<MatrixFormat> matrix_format_of(std::string_view text) {
-  for (const PackedFormat format : kPlainFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     if (packed_format_name(format) == text) return format;
   }
   return read_grouped_format(split(text));

@@ -61,19 +61,9 @@ inline void widen_s6(const std::byte* weights, std::int64_t inputs, std::byte* t
   });
 }
 
-// See linear_n4.
 template <class L>
 void linear_s6(const LinearTask& task) {
-  for (std::int64_t strip = task.first_strip; strip < task.end_strip; ++strip) {
-    const std::byte* weights = task.strips + strip * task.strip_bytes;
-    const float* scales = strip_scales(task, weights);
-    if (task.x.rows <= L::kFewRows) {
-      run_strip<L, SixBitTile, L::kWidenRows>(task, strip, weights, scales);
-    } else {
-      widen_s6<L>(weights, task.inputs, task.scratch);
-      run_strip<L, ByteTile, L::kTileRows>(task, strip, task.scratch, scales);
-    }
-  }
+  linear_codes<L, SixBitTile, widen_s6<L>>(task);
 }
 
 }  // namespace
