@@ -180,7 +180,7 @@ LaneMemory lane_memory(const LaneChoice& choice, const Program& program,
   if (choice.lane == "reference" || !lowered.reason.empty()) {
     const std::uint64_t bytes = f32_bytes(program);
     return {"reference", "f32", bytes <= LoadOptions{}.decode_limit ? bytes : 0,
-            KvCache(program.layers, program.kv_width).bytes_per_block()};
+            KvCache::plain_block_bytes(program.layers, program.kv_width)};
   }
   const NativeOptions options = native_options(choice, program, stored);
   const NativeMemory memory = native_memory(lowered.program, program, options);

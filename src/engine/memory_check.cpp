@@ -29,9 +29,9 @@ class MemoryCheck {
   };
   Need need(const LaneChoice& choice, std::int64_t context) const {
     Need need{lane_memory(choice, program_, weights_)};
-    constexpr std::int64_t kSlab = KvCache::kSlabBlocks * KvCache::kBlockPositions;
+    constexpr std::int64_t kSlab = BlockPool::kSlabBlocks * KvCache::kBlockPositions;
     const std::int64_t slabs = (context - 1) / kSlab + 1;
-    need.cache = static_cast<std::uint64_t>(slabs * KvCache::kSlabBlocks * need.lane.cache_block);
+    need.cache = static_cast<std::uint64_t>(slabs * BlockPool::kSlabBlocks * need.lane.cache_block);
     need.scratch = lane_scratch(choice, program_, context);
     need.total = need.lane.weights + need.cache + need.scratch + in_use_;
     return need;

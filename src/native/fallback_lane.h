@@ -25,7 +25,10 @@ class FallbackLane final : public Lane {
   FallbackLane(std::unique_ptr<NativeLane> native, std::vector<Tensor> weights, bool warn);
 
   std::string_view name() const override { return native_->name(); }
-  KvCache make_cache() const override { return native_->make_cache(); }
+  std::int64_t block_bytes() const override { return native_->block_bytes(); }
+  KvCache cache_in(std::shared_ptr<BlockPool> pool) const override {
+    return native_->cache_in(std::move(pool));
+  }
   void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
                   float* values) const override;
   const Program& program() const override { return native_->program(); }

@@ -66,7 +66,10 @@ class NativeLane : public Lane {
   std::vector<PackedPart> parts() const;
 
   std::string_view name() const override { return "native"; }
-  KvCache make_cache() const override { return KvCache::of_blocks(block_bytes_); }
+  std::int64_t block_bytes() const override { return block_bytes_; }
+  KvCache cache_in(std::shared_ptr<BlockPool> pool) const override {
+    return KvCache(std::move(pool));
+  }
   void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
                   float* values) const override;
 

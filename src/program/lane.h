@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -52,8 +53,11 @@ struct RunOptions {
 class Lane {
  public:
   virtual ~Lane() = default;
-  virtual std::string_view name() const = 0;  // "reference", "native"
-  virtual KvCache make_cache() const = 0;
+  virtual std::string_view name() const = 0;     // "reference", "native"
+  virtual std::int64_t block_bytes() const = 0;  // of a cache
+  // A cache with blocks of a pool for this lane (its block_bytes), or with a pool of its own.
+  virtual KvCache cache_in(std::shared_ptr<BlockPool> pool) const = 0;
+  KvCache make_cache() const { return cache_in(BlockPool::make(block_bytes())); }
   // The program's output for the selected rows, [selected, width], in the order of `selected`; the
   // rows then count in their caches. Errors: invalid_argument (an id outside of the vocabulary,
   // counts that do not fit), cancelled, out_of_memory; unsupported for a request that this lane

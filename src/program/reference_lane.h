@@ -19,7 +19,12 @@ class ReferenceLane : public Lane {
                 std::shared_ptr<ThreadPool> pool);
 
   std::string_view name() const override { return "reference"; }
-  KvCache make_cache() const override { return KvCache(program_->layers, program_->kv_width); }
+  std::int64_t block_bytes() const override {
+    return KvCache::plain_block_bytes(program_->layers, program_->kv_width);
+  }
+  KvCache cache_in(std::shared_ptr<BlockPool> pool) const override {
+    return KvCache::plain(std::move(pool), program_->kv_width);
+  }
   void read_cache(KvCache& cache, std::int64_t layer, std::int64_t position, float* keys,
                   float* values) const override;
 

@@ -88,6 +88,7 @@ TEST_CASE("the same bits for any cutting of the sequence") {
   for (const PackedFormat format : kFormats) {
     CAPTURE(packed_format_name(format));
     check_any_cutting(*native(format, 2), 3);
+    check_forks(*native(format, 2), 3);
   }
 }
 

@@ -14,6 +14,7 @@ using namespace linnet::testing;
 
 TEST_CASE("the same bits for any cutting of the sequence") {
   check_any_cutting(RandomProgram().lane(), 1);
+  check_forks(RandomProgram().lane(), 1);
 }
 
 TEST_CASE("the same bits for any number of threads") {

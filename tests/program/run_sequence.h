@@ -55,6 +55,31 @@ inline void check_any_cutting(const Lane& lane, std::uint64_t seed) {
   }
 }
 
+// A copied cache goes on as if it had been computed alone, wherever it was cut, and leaves the
+// other as it was.
+inline void check_forks(const Lane& lane, std::uint64_t seed) {
+  const auto tokens = some_tokens(seed, 150), others = some_tokens(seed + 1, 70);
+  for (const std::int64_t cut : {1, 63, 64, 100, 128}) {
+    auto pool = BlockPool::make(lane.block_bytes());
+    KvCache first = lane.cache_in(pool);
+    run_all(lane, first, std::span(tokens).subspan(0, 130));
+    KvCache second = first;
+    CHECK(pool->used() == 3);
+    second.truncate(cut);
+    std::vector<std::int32_t> mixed(tokens.begin(), tokens.begin() + cut);
+    mixed.insert(mixed.end(), others.begin(), others.end());
+    const auto expected = run_alone(lane, mixed);
+    const std::int64_t wanted = second.blocks_wanted(70), before = pool->used();
+    const auto got = run_all(lane, second, others);
+    CHECK(pool->used() - before == wanted);
+    CHECK_MESSAGE(std::equal(got.begin(), got.end(), expected.end() - std::ssize(got)),
+                  "cut at " << cut);
+    const auto whole = run_alone(lane, tokens);
+    const auto rest = run_all(lane, first, std::span(tokens).subspan(130));
+    CHECK(std::equal(rest.begin(), rest.end(), whole.end() - std::ssize(rest)));
+  }
+}
+
 // 32 sequences of different lengths at once.
 inline void check_any_company(const Lane& lane) {
   std::vector<std::vector<std::int32_t>> prompts;
