@@ -1,0 +1,167 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <stdexcept>
+
+#include "engine/pass_price.h"
+
+namespace linnet {
+namespace {
+
+using Price = std::function<double(std::int64_t)>;
+
+// Flat to 6 rows, 2.6 times at 16, then proportional.
+double steep_machine(std::int64_t rows) {
+  return 0.02 * std::max(1.0, 1.0 + 0.16 * static_cast<double>(rows - 6));
+}
+double flat_machine(std::int64_t rows) {
+  return 0.05 * std::max(1.0, static_cast<double>(rows) / 50.0);
+}
+
+// Passes of 1 to `most` rows with a few percent of noise; one in ten is several times as long.
+void feed(PassPrice& price, const Price& machine, std::int64_t most, int passes,
+          std::mt19937& random) {
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (int i = 0; i < passes; ++i) {
+    const auto rows =
+        static_cast<std::int64_t>(std::exp(unit(random) * std::log(static_cast<double>(most) + 1)));
+    const double lost = unit(random) < 0.1 ? 1 + 9 * unit(random) : 1.0;
+    price.record(rows, machine(rows) * (1 + 0.04 * unit(random)) * lost);
+  }
+}
+
+void check_near(const PassPrice& price, const Price& machine, std::int64_t most, double within) {
+  for (std::int64_t rows = 1; rows <= most; ++rows) {
+    CAPTURE(rows);
+    CHECK(price.seconds(rows) == doctest::Approx(machine(rows)).epsilon(within));
+  }
+}
+
+void check_never_falls(const PassPrice& price) {
+  for (std::int64_t rows = 1; rows < 3000; ++rows) {
+    if (price.seconds(rows + 1) < price.seconds(rows)) FAIL("falls after ", rows, " rows");
+  }
+}
+
+TEST_CASE("a price before any pass is flat for few rows and grows for many") {
+  const PassPrice price;
+  CHECK(price.seconds(1) > 0);
+  CHECK(price.seconds(4) == price.seconds(1));
+  CHECK(price.seconds(0) == price.seconds(1));
+  CHECK(price.seconds(512) > 10 * price.seconds(1));
+  CHECK(price.seconds(4096) == doctest::Approx(4 * price.seconds(1024)));
+  check_never_falls(price);
+}
+
+TEST_CASE("one pass tells the level of the whole curve") {
+  PassPrice price;
+  const double before = price.seconds(256) / price.seconds(1);
+  price.record(1, 3.0);
+  CHECK(price.seconds(1) == doctest::Approx(3.0));
+  CHECK(price.seconds(256) / price.seconds(1) == doctest::Approx(before));
+}
+
+TEST_CASE("learns machines of different shapes in spite of noise and lost passes") {
+  for (const Price& machine : {Price(steep_machine), Price(flat_machine)}) {
+    std::mt19937 random(7);
+    PassPrice price;
+    feed(price, machine, 256, 600, random);
+    check_near(price, machine, 256, 0.12);
+    check_never_falls(price);
+  }
+}
+
+TEST_CASE("sizes between knots teach and are told alike") {
+  PassPrice price;
+  for (int i = 0; i < 50; ++i) {
+    for (const std::int64_t rows : {5, 10, 20, 90}) price.record(rows, steep_machine(rows));
+  }
+  for (const std::int64_t rows : {5, 10, 20, 90}) {
+    CHECK(price.seconds(rows) == doctest::Approx(steep_machine(rows)).epsilon(0.1));
+  }
+}
+
+TEST_CASE("one lost pass does not move a known price") {
+  PassPrice price;
+  for (int i = 0; i < 3; ++i) price.record(4, 0.02);
+  price.record(4, 2.0);
+  CHECK(price.seconds(4) == doctest::Approx(0.02));
+}
+
+TEST_CASE("a slow first pass is forgotten with the second") {
+  PassPrice price;
+  price.record(1, 2.0);
+  price.record(1, 0.02);
+  CHECK(price.seconds(1) == doctest::Approx(0.02));
+}
+
+TEST_CASE("follows a lasting change within a few passes, at unmeasured sizes as well") {
+  PassPrice price;
+  for (int i = 0; i < 20; ++i) {
+    for (std::int64_t rows = 1; rows <= 16; ++rows) price.record(rows, steep_machine(rows));
+  }
+  for (int i = 0; i < 100; ++i) price.record(1, steep_machine(1));
+  for (int i = 0; i < 8; ++i) price.record(1, 2 * steep_machine(1));
+  CHECK(price.seconds(1) == doctest::Approx(2 * steep_machine(1)).epsilon(0.01));
+  CHECK(price.seconds(16) == doctest::Approx(2 * steep_machine(16)).epsilon(0.12));
+}
+
+TEST_CASE("a change that two sizes see moves the others once") {
+  PassPrice price;
+  for (int i = 0; i < 20; ++i) {
+    for (std::int64_t rows = 1; rows <= 16; ++rows) price.record(rows, steep_machine(rows));
+  }
+  for (const double factor : {1.0, 3.0}) {
+    for (int i = 0; i < 80; ++i) {
+      price.record(1, factor * steep_machine(1));
+      price.record(16, factor * steep_machine(16));
+    }
+  }
+  CHECK(price.seconds(8) == doctest::Approx(3 * steep_machine(8)).epsilon(0.12));
+}
+
+TEST_CASE("most rows is the inverse of the price") {
+  std::mt19937 random(3);
+  PassPrice price;
+  feed(price, steep_machine, 1024, 2000, random);
+  for (double limit = 0.001; limit < 20; limit *= 1.3) {
+    CAPTURE(limit);
+    const std::int64_t rows = price.most_rows(limit);
+    if (rows > 0) CHECK(price.seconds(rows) <= limit);
+    CHECK(price.seconds(rows + 1) > limit);
+  }
+  CHECK(price.most_rows(0) == 0);
+  CHECK(price.most_rows(-1) == 0);
+  CHECK(price.most_rows(std::numeric_limits<double>::quiet_NaN()) == 0);
+  CHECK(price.most_rows(std::numeric_limits<double>::infinity()) > 1 << 20);
+}
+
+TEST_CASE("senseless seconds are left out, and rows must be there") {
+  PassPrice price;
+  price.record(2, 0.5);
+  for (const double seconds : {0.0, -1.0, std::nan(""), static_cast<double>(INFINITY)}) {
+    price.record(2, seconds);
+  }
+  CHECK(price.seconds(2) == doctest::Approx(0.5));
+  CHECK_THROWS_AS(price.record(0, 1), std::logic_error);
+}
+
+TEST_CASE("any passes leave a curve that never falls and stays finite") {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> exponent(-12, 12), size(0, 12);
+  for (int round = 0; round < 50; ++round) {
+    PassPrice price;
+    for (int i = 0; i < 300; ++i) {
+      price.record(static_cast<std::int64_t>(std::exp(size(random))), std::exp(exponent(random)));
+    }
+    check_never_falls(price);
+    CHECK(std::isfinite(price.seconds(1 << 20)));
+    CHECK(price.seconds(1) > 0);
+  }
+}
+
+}  // namespace
+}  // namespace linnet
