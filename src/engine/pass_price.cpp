@@ -10,11 +10,12 @@ namespace {
 
 constexpr std::array<std::int64_t, 20> kSizes = {1,  2,  3,  4,   6,   8,   12,  16,  24,  32,
                                                  48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
-constexpr std::int64_t kStale = 64;  // passes after which a knot moves along with others
-constexpr double kShareKept = 0.95;  // of a knot's share, from pass to pass
+constexpr std::int64_t kStale = 256;       // passes
+constexpr std::int64_t kSinkingRows = 64;  // and fewer
+constexpr double kSinking = 0.05;          // of the way to the hopeful price, with each pass
 
 // Weights are read once however few the rows are; then the processor is the limit.
-double typical(std::int64_t rows) { return 0.02 * std::max(1.0, static_cast<double>(rows) / 8.0); }
+double typical(std::int64_t rows) { return 0.02 * std::max(1.0, static_cast<double>(rows) / 32.0); }
 
 // The last knot that is not above rows.
 std::size_t knot_below(std::int64_t rows) {
@@ -40,51 +41,45 @@ void PassPrice::record(std::int64_t rows, double seconds) {
   std::array<double, kSamples> sorted = knot.samples;
   const auto median = sorted.begin() + (held - 1) / 2;
   std::nth_element(sorted.begin(), median, sorted.begin() + held);
-  const double before = knot.value;
-  knot.value = *median;
-  for (Knot& other : knots_) other.share *= kShareKept;
-  knot.share += 1 - kShareKept;
-  if (before > 0) follow(index, knot.value / before);
+  knot.median = knot.price = *median;
+  for (std::size_t i = 0; i < kKnots && kSizes[i] <= kSinkingRows; ++i) {
+    if (is_stale(i)) knots_[i].price -= kSinking * std::max(0.0, knots_[i].price - hopeful(i));
+  }
   rebuild();
 }
 
-// The shares of all knots sum to at most 1, so that a change of the whole machine, which each of
-// the measured knots sees, moves the others once.
-void PassPrice::follow(std::size_t changed, double factor) {
-  if (factor == 1.0) return;
-  const double part = std::pow(factor, knots_[changed].share);
-  for (Knot& knot : knots_) {
-    if (knot.count == 0 || passes_ - knot.last <= kStale) continue;
-    knot.value *= part;
-    for (double& sample : knot.samples) sample *= part;
+bool PassPrice::is_stale(std::size_t index) const {
+  return knots_[index].count > 0 && passes_ - knots_[index].last > kStale;
+}
+
+// By the next knots below and above that were measured.
+double PassPrice::hopeful(std::size_t index) const {
+  std::size_t below = index, above = index + 1;
+  while (below > 0 && knots_[below - 1].count == 0) --below;
+  while (above < kKnots && knots_[above].count == 0) ++above;
+  double price = 0;
+  if (above < kKnots) {
+    // Rows in proportion, and where none is measured below, with the share of a typical machine.
+    price = knots_[above].price * static_cast<double>(kSizes[index]) /
+            static_cast<double>(kSizes[above]);
+    if (below == 0) price = knots_[above].price * typical(kSizes[index]) / typical(kSizes[above]);
   }
+  if (below > 0) {
+    const double base = knots_[below - 1].price;
+    const double grown = base * typical(kSizes[index]) / typical(kSizes[below - 1]);
+    price = std::max(price, above < kKnots ? base : grown);
+  }
+  return below == 0 && above == kKnots ? typical(kSizes[index]) : price;
 }
 
 void PassPrice::rebuild() {
-  // Measured values over typical ones; between two measured knots along the line, beyond them flat.
-  std::array<double, kKnots> ratio{};
-  std::size_t measured = kKnots;
-  for (std::size_t i = 0; i < kKnots; ++i) {
-    if (knots_[i].count == 0) {
-      ratio[i] = measured == kKnots ? 0 : ratio[measured];
-      continue;
-    }
-    const double here = knots_[i].value / typical(kSizes[i]);
-    const std::size_t first = measured == kKnots ? 0 : measured + 1;
-    const double there = measured == kKnots ? here : ratio[measured];
-    for (std::size_t j = first; j <= i; ++j) {
-      const auto part = static_cast<double>(j + 1 - first) / static_cast<double>(i + 1 - first);
-      ratio[j] = there + (here - there) * part;
-    }
-    measured = i;
-  }
   // Falling stretches are pooled into their mean, in which what was measured lately counts most.
   std::array<double, kKnots> mean{}, weight{};
   std::array<std::size_t, kKnots> size{};
   std::size_t pools = 0;
   for (std::size_t i = 0; i < kKnots; ++i) {
-    mean[pools] = typical(kSizes[i]) * (measured == kKnots ? 1.0 : ratio[i]);
-    weight[pools] = knots_[i].count == 0 ? 1e-3 : 0.05 + knots_[i].share;
+    mean[pools] = knots_[i].count == 0 ? hopeful(i) : knots_[i].price;
+    weight[pools] = knots_[i].count == 0 ? 1e-3 : is_stale(i) ? 0.05 : 1.0;
     size[pools++] = 1;
     while (pools > 1 && mean[pools - 1] < mean[pools - 2]) {
       const std::size_t last = --pools, into = last - 1;
@@ -98,16 +93,23 @@ void PassPrice::rebuild() {
   for (std::size_t pool = 0; pool < pools; ++pool) {
     for (std::size_t i = 0; i < size[pool]; ++i) curve_[at++] = mean[pool];
   }
+  double per_row = typical(1);
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    const auto rows = static_cast<double>(kSizes[i]);
+    const double known = knots_[i].count == 0 ? rows * per_row : knots_[i].median;
+    highest_[i] = std::max(curve_[i], known);
+    if (knots_[i].count > 0 || i == 0) per_row = highest_[i] / rows;
+  }
 }
 
-double PassPrice::seconds(std::int64_t rows) const {
+double PassPrice::along(const Curve& curve, std::int64_t rows) {
   const std::size_t below = knot_below(rows);
   if (below + 1 == kKnots) {
-    return curve_[below] * static_cast<double>(rows) / static_cast<double>(kSizes[below]);
+    return curve[below] * static_cast<double>(rows) / static_cast<double>(kSizes[below]);
   }
   const auto part = static_cast<double>(std::max<std::int64_t>(rows, 1) - kSizes[below]) /
                     static_cast<double>(kSizes[below + 1] - kSizes[below]);
-  return curve_[below] + (curve_[below + 1] - curve_[below]) * part;
+  return curve[below] + (curve[below + 1] - curve[below]) * part;
 }
 
 std::int64_t PassPrice::most_rows(double seconds_limit) const {
