@@ -28,6 +28,17 @@ struct Draft {
   void keep(std::int64_t count);
 };
 
+// Another source of drafts: a smaller model of the same vocabulary, say. Whatever it proposes is
+// verified, so it may be wrong, and stop early.
+class DraftModel {
+ public:
+  virtual ~DraftModel() = default;
+  // At most `most` ids that may follow all ids of a sequence. From call to call `ids` go on, or go
+  // on from an earlier place where drafted ones were refused: what was computed for the common
+  // beginning may be kept. Ids outside of the vocabulary are a fault of the model.
+  virtual Draft propose(std::span<const TokenId> ids, std::int64_t most) = 0;
+};
+
 // Answers that were given before, for drafts of later ones: at most `capacity` tokens; what gave no
 // draft lately goes first. One store for each group of callers that may see from the speed of
 // their answers what the others were told. Not for several threads at once.

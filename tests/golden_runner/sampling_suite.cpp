@@ -151,7 +151,7 @@ bool run_sampling_case(const CaseContext& context) {
   if (kind == "sample") {
     run_sample(context);
   } else if (kind == "generate") {
-    run_generate(context);
+    if (!run_search_case(context)) run_generate(context);
   } else {
     return run_processor_case(context);
   }
