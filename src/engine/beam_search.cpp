@@ -135,7 +135,7 @@ void BeamSearch::take(Group& group, const Ends& ends) {
     }
     const auto node = static_cast<std::int32_t>(nodes_.size());
     if (stops || is_last) {
-      if (rank < group_beams_) finish(group, {candidate.score / length_divisor(step_), node});
+      finish(group, {candidate.score / length_divisor(step_), node});
     } else {
       group.running.push_back({candidate.score, node});
     }

@@ -75,12 +75,12 @@ void DraftSource::see(std::span<const TokenId> ids) {
   }
 }
 
-// The id that came after the voter's place; a boundary where its text ends. The own text goes on
-// with the draft.
-TokenId DraftSource::vote_of(const Voter& voter, const Draft& draft) const {
+// The id that came after the voter's place. The own text goes on with the draft; others end with a
+// boundary.
+TokenId DraftSource::vote_of(const Voter& voter, const Draft& draft) {
   if (voter.next < voter.index->end()) return voter.index->at(voter.next);
   const auto after = static_cast<std::size_t>(voter.next - voter.index->end());
-  return voter.index == &own_ && after < draft.ids.size() ? draft.ids[after] : kBoundary;
+  return after < draft.ids.size() ? draft.ids[after] : kBoundary;
 }
 
 std::vector<DraftSource::Voter> DraftSource::voters() {

@@ -94,7 +94,7 @@ class DraftSource {
   };
 
   std::vector<Voter> voters();
-  TokenId vote_of(const Voter& voter, const Draft& draft) const;
+  static TokenId vote_of(const Voter& voter, const Draft& draft);
   static Verdict count(std::span<const Voter> voters);
 
   EarlierAnswers* earlier_;

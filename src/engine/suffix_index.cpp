@@ -59,13 +59,13 @@ void SuffixIndex::link(std::int64_t position) {
   for (std::size_t kind = 0; kind < kLengths.size(); ++kind) {
     for (; length < kLengths[kind]; ++length) {
       const std::int64_t before = position - 1 - static_cast<std::int64_t>(length);
-      if (before < begin_ || at(before) < 0) return;
+      if (before < begin_) return;
       hash = mixed(hash, at(before));
     }
     Chain& chain = chains_[kind];
     std::uint32_t& newest = chain.newest[hash & (chain.newest.size() - 1)];
     const auto here = static_cast<std::uint32_t>(position);
-    chain.older[slot(position)] = newest == 0 ? 0 : here - newest;
+    chain.older[slot(position)] = here - newest;
     newest = here;
   }
 }
@@ -94,14 +94,12 @@ void SuffixIndex::find(std::span<const TokenId> text, std::vector<Place>& places
     const auto end = static_cast<std::uint32_t>(end_);
     const std::uint32_t newest = chain.newest[hashes[kinds] & (chain.newest.size() - 1)];
     // Positions are kept by their low 32 bits; what is out of date is seen by its tokens.
-    std::int64_t next = newest == 0 ? 0 : end_ - static_cast<std::int64_t>(end - newest);
+    std::int64_t next = end_ - static_cast<std::int64_t>(end - newest);
     for (int step = 0; step < kMostSteps && next > begin_; ++step) {
       const std::int64_t length = next < end_ ? match(text, next) : 0;
       if (length >= static_cast<std::int64_t>(kLengths[kinds])) places.push_back({next, length});
       if (places.size() == kMostPlaces) break;
-      const std::uint32_t older = chain.older[slot(next)];
-      if (older == 0) break;
-      next -= older;
+      next -= chain.older[slot(next)];
     }
   }
 }

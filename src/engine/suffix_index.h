@@ -46,7 +46,7 @@ class SuffixIndex {
 
   struct Chain {
     std::vector<std::uint32_t> newest;  // by hash: the position after the match, 0 for none
-    std::vector<std::uint32_t> older;   // by slot: how far before is the next older one, 0 for none
+    std::vector<std::uint32_t> older;   // by slot: how far before is the next older one
   };
 
   std::size_t slot(std::int64_t position) const {

@@ -214,10 +214,10 @@ TEST_CASE("equals the plain definition on random models") {
   const auto pick = [&](int low, int high) {
     return low + static_cast<int>(random() % (high - low + 1));
   };
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 3000; ++round) {
     CAPTURE(round);
     const int groups = pick(1, 3);
-    const auto vocab = static_cast<std::size_t>(pick(3, 200));
+    const auto vocab = static_cast<std::size_t>(pick(3, round % 2 == 0 ? 9 : 150));
     BeamOptions options = plain_options(groups * pick(1, 4), pick(1, 12));
     options.groups = groups;
     if (groups > 1) options.diversity_penalty = static_cast<float>(pick(0, 8)) / 4.0f;
@@ -246,11 +246,50 @@ TEST_CASE("groups differ when the penalty is high, and agree without one") {
 }
 
 TEST_CASE("equal candidates go by row, then by id") {
-  const Model model = [](const Ids&) { return std::vector<float>(6, -1.0f); };
-  const auto results = search(plain_options(3, 2), model);
-  CHECK(results[0].ids == Ids{0, 0});
-  CHECK(results[1].ids == Ids{0, 1});
-  CHECK(results[2].ids == Ids{0, 2});
+  const Model model = [](const Ids&) { return std::vector<float>(3, -1.0f); };
+  const auto results = search(plain_options(5, 3), model);
+  REQUIRE(results.size() == 5);
+  CHECK(results[0].ids == Ids{0, 0, 0});
+  CHECK(results[2].ids == Ids{0, 0, 2});
+  CHECK(results[3].ids == Ids{0, 1, 0});
+}
+
+TEST_CASE("a running beam that is only as good as the finished ones ends the search") {
+  BeamSearch beams(plain_options(2, 9, {0, 1}));
+  beams.advance(std::vector<float>(5, -1.0f));
+  CHECK(beams.is_done());
+  CHECK(beams.results(2)[1].ids == Ids{1});
+}
+
+TEST_CASE("a negative length penalty hopes for no longer beams") {
+  BeamOptions options = plain_options(2, 10, {0});
+  options.length_penalty = -1;
+  options.early_stopping = EarlyStopping::never;
+  BeamSearch beams(options);
+  beams.advance(std::vector<float>{-1, -4, -20, -30});
+  beams.advance(std::vector<float>{-5, -1, -30, -30, -50, -50, -50, -50});
+  CHECK(!beams.is_done());  // -5 * 2 is better than -9 * 2, though -5 * 10 is not
+  beams.advance(std::vector<float>{-50, -9, -50, -50, -50, -50, -50, -50});
+  CHECK(beams.is_done());
+  CHECK(beams.results(2)[1].score == -18);
+}
+
+TEST_CASE("beams go on when all of the likeliest ids are stop ids") {
+  const Model model = [](const Ids&) {
+    return std::vector<float>{-1.0f, -1.1f, -1.2f, -9.0f, -9.1f};
+  };
+  BeamOptions options = plain_options(2, 4, {0, 1, 2});
+  options.early_stopping = EarlyStopping::never;
+  options.length_penalty = 8;
+  BeamSearch beams(options);
+  for (int step = 0; step < 3; ++step) {
+    REQUIRE(!beams.is_done());
+    std::vector<float> rows;
+    for (std::int64_t row = 0; row < beams.rows(); ++row) {
+      for (const float value : model({})) rows.push_back(value);
+    }
+    CHECK(beams.advance(rows).size() == 2);
+  }
 }
 
 TEST_CASE("a beam may end by something else than a stop id") {

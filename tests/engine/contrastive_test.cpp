@@ -124,6 +124,13 @@ TEST_CASE("vectors of zeros, tiny and huge ones have a cosine") {
   CHECK(search.choose(Row{tiny, tiny}).score == doctest::Approx(-1));
 }
 
+TEST_CASE("of equal scores the likelier candidate wins, of equals the first") {
+  ContrastiveSearch search({2, 1.0f}, 2);
+  search.see(Row{0, 1});
+  search.candidates(Row{0.2f, 0.5f, 0.3f});
+  CHECK(search.choose(Row{1, 0, 1, 0}).id == 1);
+}
+
 TEST_CASE("no context at all leaves the probabilities") {
   ContrastiveSearch search({2, 0.5f}, 2);
   search.candidates(Row{0.4f, 0.6f});
