@@ -173,18 +173,22 @@ double cos_f64(double x) {
   return quadrant == 0 || quadrant == 3 ? value : -value;
 }
 
+void exponentials(const float* x, std::int64_t count, float shift, float* out) {
+  // -inf must give 0, not the 1.6e-38 of the clamped exp. NaN, which exp would clamp as well, must
+  // stay: broken weights are found by it.
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float difference = x[i] - shift;
+    const float e = std::isnan(difference) ? difference : exp_f32(difference);
+    out[i] = x[i] == -std::numeric_limits<float>::infinity() ? 0.0f : e;
+  }
+}
+
 float softmax_numerators(float* values, std::int64_t count) {
   float largest = -std::numeric_limits<float>::infinity();
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, values[i]);
   // A row of nothing but -inf and NaN: the shift must not make NaN of -inf.
   if (largest == -std::numeric_limits<float>::infinity()) largest = 0.0f;
-  // -inf must give 0, not the 1.6e-38 of the clamped exp. NaN, which exp would clamp as well, must
-  // stay: broken weights are found by it.
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float x = values[i] - largest;
-    const float e = std::isnan(x) ? x : exp_f32(x);
-    values[i] = values[i] == -std::numeric_limits<float>::infinity() ? 0.0f : e;
-  }
+  exponentials(values, count, largest, values);
   Quad low = {}, high = {};
   const std::int64_t whole = count / kLanes * kLanes;
   for (std::int64_t i = 0; i < whole; i += kLanes) {

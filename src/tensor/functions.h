@@ -25,6 +25,8 @@ float exp_f32(float x);
 double sin_f64(double x);  // |x| <= 2^30
 double cos_f64(double x);
 
+// out[i] = exp(x[i] - shift), with the bits of exp_f32; 0 for -inf, NaN for NaN. out may be x.
+void exponentials(const float* x, std::int64_t count, float shift, float* out);
 // In place: values[i] = exp(values[i] - max); returns the sum (8 lanes, fixed tree). Empty: 0.
 float softmax_numerators(float* values, std::int64_t count);
 // Softmax in place. A row of -inf only gives zeros.
