@@ -42,15 +42,14 @@ std::vector<RandomKey> split(RandomKey key, std::size_t parts) {
   return keys;
 }
 
-float random_uniform(RandomKey key) {
-  const std::uint32_t bits = random_words(key, 1)[0];
-  return std::bit_cast<float>((bits >> 9) | 0x3F800000u) - 1.0f;
+std::array<RandomKey, 2> split_in_two(RandomKey key) {
+  const auto a = threefry2x32(key, 0, 2), b = threefry2x32(key, 1, 3);
+  return {{{a[0], b[0]}, {a[1], b[1]}}};
 }
 
-float RandomStream::next_uniform() {
-  const auto parts = split(carry_);
-  carry_ = parts[0];
-  return random_uniform(split(parts[1])[1]);
+float random_uniform(RandomKey key) {
+  const std::uint32_t bits = threefry2x32(key, 0, 0)[0];
+  return std::bit_cast<float>((bits >> 9) | 0x3F800000u) - 1.0f;
 }
 
 }  // namespace linnet

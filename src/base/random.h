@@ -24,6 +24,7 @@ std::array<std::uint32_t, 2> threefry2x32(RandomKey key, std::uint32_t x0, std::
 // pairs.
 std::vector<std::uint32_t> random_words(RandomKey key, std::size_t count);
 std::vector<RandomKey> split(RandomKey key, std::size_t parts = 2);
+std::array<RandomKey, 2> split_in_two(RandomKey key);  // split(key)
 // Uniform in [0, 1) with 23 bits.
 float random_uniform(RandomKey key);
 
@@ -32,7 +33,12 @@ float random_uniform(RandomKey key);
 class RandomStream {
  public:
   explicit RandomStream(std::uint64_t seed) : carry_(RandomKey::from_seed(seed)) {}
-  float next_uniform();
+  RandomKey next_key() {  // part 1
+    const auto parts = split_in_two(carry_);
+    carry_ = parts[0];
+    return parts[1];
+  }
+  float next_uniform() { return random_uniform(split_in_two(next_key())[1]); }
   RandomKey carry() const { return carry_; }
 
  private:
