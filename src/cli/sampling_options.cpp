@@ -134,7 +134,7 @@ std::string settings_text(const SamplingOptions& options, const GenerationConfig
   };
   line("temperature", config.sample ? value_text(config.temperature) : "0",
        options.temperature.has_value());
-  line("top_p", config.top_p ? value_text(*config.top_p) : "off", options.top_p.has_value());
+  line("top_p", config.top_p < 1 ? value_text(config.top_p) : "off", options.top_p.has_value());
   line("top_k", config.top_k > 0 ? fmt::format("{}", config.top_k) : "off",
        options.top_k.has_value());
   line("min_p", value_text(config.min_p), options.min_p.has_value());

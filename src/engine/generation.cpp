@@ -3,97 +3,101 @@
 #include <fmt/core.h>
 
 #include <cfloat>
-#include <cmath>
+#include <type_traits>
 
 #include "base/error.h"
-#include "base/utf8.h"
-#include "engine/stop_rules.h"
 
 namespace linnet {
 namespace {
 
-// A member that is there and not null.
-const Json* given(const Json& config, std::string_view field) {
-  const Json* value = config.find(field);
-  return value == nullptr || value->is_null() ? nullptr : value;
-}
+constexpr double kInt = INT32_MAX;
+constexpr double kMost = FLT_MAX;
+constexpr double kBias = 1e6;  // a sum of biases and penalties stays finite
 
-float number(const Json& value, std::string_view field) {
-  const double wide = value.as_double(field);
-  // Out of float's range: infinite, which check() refuses.
-  if (std::fabs(wide) > FLT_MAX) return wide > 0 ? INFINITY : -INFINITY;
-  return static_cast<float>(wide);
-}
-
-std::vector<TokenId> stop_ids_of(const Json& value) {
-  constexpr std::string_view kField = "eos_token_id";
-  std::vector<TokenId> ids;
-  const auto add = [&](const Json& id) {
-    ids.push_back(static_cast<TokenId>(id.as_int_in(0, kMaxTokenId, kField)));
-  };
-  if (value.is_array()) {
-    for (const Json& id : value.as_array()) add(id);
-  } else {
-    add(value);
-  }
-  return stop_id_union(ids, {});
-}
-
-std::vector<std::string> stop_strings_of(const Json& value) {
-  constexpr std::string_view kField = "stop_strings";
-  if (value.is_string()) return {value.as_string()};
-  std::vector<std::string> strings;
-  for (const Json& text : value.as_array(kField)) strings.push_back(text.as_string(kField));
-  return strings;
-}
-
-void require(bool holds, std::string_view field, double value, std::string_view range) {
-  if (holds) return;
-  fail(ErrorCode::invalid_argument, fmt::format("{}: expected {}, found {}", field, range, value));
-}
+using Config = GenerationConfig;
+constexpr NumberField kFields[] = {
+    {"temperature", "", &Config::temperature, 0, kMost},
+    {"top_k", "", &Config::top_k, 0, kInt},
+    {"top_p", "", &Config::top_p, 0, 1, true},
+    {"min_p", "", &Config::min_p, 0, 1},
+    {"typical_p", "typ_p", &Config::typical_p, 0, 1, true},
+    {"top_n_sigma", "", &Config::top_n_sigma, -1, kMost},
+    {"epsilon_cutoff", "", &Config::epsilon_cutoff, 0, 1},
+    {"eta_cutoff", "", &Config::eta_cutoff, 0, 1},
+    {"xtc_probability", "", &Config::xtc_probability, 0, 1},
+    {"xtc_threshold", "", &Config::xtc_threshold, 0, 1},
+    {"dynatemp_range", "", &Config::dynatemp_range, 0, kMost},
+    {"dynatemp_exponent", "", &Config::dynatemp_exponent, 0, kMost},
+    {"mirostat", "", &Config::mirostat, 0, 2},
+    {"mirostat_tau", "", &Config::mirostat_tau, 0, 100},
+    {"mirostat_eta", "", &Config::mirostat_eta, 0, 1},
+    {"repetition_penalty", "repeat_penalty", &Config::repetition_penalty, 0, kMost, true},
+    {"presence_penalty", "", &Config::presence_penalty, -kBias, kBias},
+    {"frequency_penalty", "", &Config::frequency_penalty, -kBias, kBias},
+    {"dry_multiplier", "", &Config::dry_multiplier, 0, kBias},
+    {"dry_base", "", &Config::dry_base, 1, kBias},
+    {"dry_allowed_length", "", &Config::dry_allowed_length, 1, kInt},
+    {"dry_range", "dry_penalty_last_n", &Config::dry_range, -1, kInt},
+    {"no_repeat_ngram_size", "", &Config::no_repeat_ngram_size, 0, kInt},
+    {"max_new_tokens", "max_tokens", &Config::max_new_tokens, -1, kInt},
+    {"max_length", "", &Config::max_length, -1, kInt},
+    {"min_new_tokens", "min_tokens", &Config::min_new_tokens, 0, kInt},
+    {"min_length", "", &Config::min_length, 0, kInt},
+};
 
 }  // namespace
 
-GenerationConfig GenerationConfig::from_json(const Json& config) {
-  GenerationConfig out;
-  if (config.is_null()) return out;
-  config.as_object("generation config");
-  if (const Json* v = given(config, "do_sample")) out.sample = v->as_bool("do_sample");
-  if (const Json* v = given(config, "temperature")) out.temperature = number(*v, "temperature");
-  if (const Json* v = given(config, "top_k")) out.top_k = v->as_int("top_k");
-  if (const Json* v = given(config, "top_p")) out.top_p = number(*v, "top_p");
-  if (const Json* v = given(config, "min_p")) out.min_p = number(*v, "min_p");
-  if (const Json* v = given(config, "repetition_penalty")) {
-    out.repetition_penalty = number(*v, "repetition_penalty");
-  }
-  if (const Json* v = given(config, "max_new_tokens")) {
-    out.max_new_tokens = v->as_int_in(0, INT64_MAX, "max_new_tokens");
-  }
-  if (const Json* v = given(config, "eos_token_id")) out.stop_ids = stop_ids_of(*v);
-  if (const Json* v = given(config, "stop_strings")) out.stop_strings = stop_strings_of(*v);
-  out.check();
-  return out;
+double NumberField::get(const GenerationConfig& config) const {
+  return std::visit([&](const auto pointer) { return static_cast<double>(config.*pointer); },
+                    member);
 }
 
-void GenerationConfig::check() const {
-  // Written so that NaN fails.
-  require(temperature >= 0 && std::isfinite(temperature), "temperature", temperature,
-          "a finite number of at least 0");
-  require(top_k >= 0, "top_k", static_cast<double>(top_k), "at least 0 (0: off)");
-  if (top_p) require(*top_p > 0 && *top_p <= 1, "top_p", *top_p, "above 0 and at most 1");
-  require(min_p >= 0 && min_p <= 1, "min_p", min_p, "0 to 1");
-  require(repetition_penalty > 0 && std::isfinite(repetition_penalty), "repetition_penalty",
-          repetition_penalty, "a finite number above 0");
-  require(max_new_tokens >= -1, "max_new_tokens", static_cast<double>(max_new_tokens),
-          "at least 0, or -1 for no limit");
-  for (const TokenId id : stop_ids) require(id >= 0, "stop_ids", id, "ids of at least 0");
-  for (const std::string& text : stop_strings) {
-    if (text.empty()) fail(ErrorCode::invalid_argument, "stop_strings: a string is empty");
-    if (const auto offset = find_invalid_utf8(text)) {
+void NumberField::set(GenerationConfig& config, double value) const {
+  std::visit(
+      [&](const auto pointer) {
+        using Value = std::remove_reference_t<decltype(config.*pointer)>;
+        config.*pointer = static_cast<Value>(value);
+      },
+      member);
+}
+
+std::span<const NumberField> number_fields() { return kFields; }
+
+const NumberField& number_field(std::string_view name) {
+  for (const NumberField& field : kFields) {
+    if (field.name == name) return field;
+  }
+  LINNET_CHECK(false, "no such field");
+  return kFields[0];
+}
+
+void GenerationConfig::resolve_texts(const Tokenizer& tokenizer) {
+  for (const std::string& text : dry_breaker_texts) {
+    const std::size_t before = dry_breaker_ids.size();
+    for (TokenId id = 0; id < tokenizer.size(); ++id) {
+      if (tokenizer.token_bytes(id).find(text) != std::string_view::npos) {
+        dry_breaker_ids.push_back(id);
+      }
+    }
+    if (dry_breaker_ids.size() == before) {
       fail(ErrorCode::invalid_argument,
-           fmt::format("stop_strings: not valid UTF-8 at byte {} of a string", *offset));
+           fmt::format("dry_sequence_breakers: no token holds {}; give shorter texts",
+                       json_quote(text)));
     }
   }
+  dry_breaker_texts.clear();
+}
+
+std::optional<std::int64_t> GenerationConfig::new_token_limit(std::size_t prompt_length) const {
+  if (max_new_tokens >= 0) return max_new_tokens;
+  if (max_length < 0) return std::nullopt;
+  const auto prompt = static_cast<std::int64_t>(prompt_length);
+  if (prompt >= max_length) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("the prompt has {} tokens, max_length is {}: raise it, or give max_new_tokens",
+                     prompt, max_length));
+  }
+  return max_length - prompt;
 }
 
 std::string_view finish_reason_name(FinishReason reason) {

@@ -2,155 +2,127 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
+#include <cfloat>
 #include <cmath>
 #include <functional>
-#include <utility>
 
 #include "base/error.h"
-#include "tensor/functions.h"
 
 namespace linnet {
 namespace {
 
-float largest(std::span<const float> scores) {
-  return *std::max_element(scores.begin(), scores.end());
+constexpr std::size_t kLanes = 16;
+
+// Lanes let the compiler use vector instructions; the largest of numbers knows no order.
+float largest_of(const float (&lanes)[kLanes]) {
+  return *std::max_element(std::begin(lanes), std::end(lanes));
 }
 
-// A score and its id in one number that sorts by score, then by id.
-std::uint64_t packed(float score, std::size_t id) {
-  const auto bits = std::bit_cast<std::uint32_t>(score + 0.0f);  // -0 and 0 are equal scores
-  const std::uint32_t ordered = (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
-  return std::uint64_t{ordered} << 32 | id;
-}
-
-// Ascending order of the upper half by counting; stable, so ids that came in order stay in order.
-// About ten times as fast as comparing for a whole vocabulary.
-void sort_by_score(std::vector<std::uint64_t>& items) {
-  constexpr std::size_t kWorthCounting = 4096;
-  if (items.size() < kWorthCounting) {
-    std::sort(items.begin(), items.end());
-    return;
+[[noreturn]] void refuse_logits(std::span<const float> logits) {
+  for (std::size_t id = 0; id < logits.size(); ++id) {
+    if (logits[id] <= FLT_MAX) continue;
+    fail(ErrorCode::corrupt_file,
+         fmt::format("the logit of id {} is {}: the weights are broken", id,
+                     std::isnan(logits[id]) ? "not a number" : "infinite"));
   }
-  std::vector<std::uint64_t> other(items.size());
-  for (int shift = 32; shift < 64; shift += 8) {
-    std::array<std::size_t, 256> place{};
-    for (const std::uint64_t item : items) ++place[(item >> shift) & 255];
-    std::size_t before = 0;
-    for (std::size_t& start : place) start = std::exchange(before, before + start);
-    for (const std::uint64_t item : items) other[place[(item >> shift) & 255]++] = item;
-    items.swap(other);
+  fail(ErrorCode::corrupt_file,
+       fmt::format("none of the {} logits is above -infinity: no token can be chosen",
+                   logits.size()));
+}
+
+// The largest of every block.
+void block_maxima(std::span<const float> scores, std::vector<float>& out) {
+  out.clear();
+  for (std::size_t first = 0; first < scores.size(); first += kScanBlock) {
+    const std::size_t count = std::min(kScanBlock, scores.size() - first);
+    out.push_back(block_range(scores.data() + first, count).largest);
   }
 }
 
 }  // namespace
 
-void check_logits(std::span<const float> logits) {
-  bool any = false;
-  for (std::size_t id = 0; id < logits.size(); ++id) {
-    if (std::isnan(logits[id])) {
-      fail(ErrorCode::corrupt_file,
-           fmt::format("the logit of id {} is not a number: the weights are broken", id));
+float check_logits(std::span<const float> logits) {
+  float lanes[kLanes];
+  std::fill(std::begin(lanes), std::end(lanes), kRemoved);
+  int broken[kLanes] = {};
+  const std::size_t whole = logits.size() / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    for (std::size_t j = 0; j < kLanes; ++j) {
+      const float x = logits[i + j];
+      lanes[j] = x > lanes[j] ? x : lanes[j];
+      broken[j] |= x <= FLT_MAX ? 0 : 1;
     }
-    any = any || logits[id] != kRemoved;
   }
-  if (!any) {
-    fail(ErrorCode::corrupt_file,
-         fmt::format("none of the {} logits is above -infinity: no token can be chosen",
-                     logits.size()));
+  for (std::size_t i = whole; i < logits.size(); ++i) {
+    lanes[0] = std::max(lanes[0], logits[i]);
+    broken[0] |= logits[i] <= FLT_MAX ? 0 : 1;
   }
+  const float largest = largest_of(lanes);
+  const bool is_broken = std::any_of(std::begin(broken), std::end(broken), [](int b) { return b; });
+  if (is_broken || largest == kRemoved) refuse_logits(logits);
+  return largest;
 }
 
-TokenId first_maximum(std::span<const float> logits) {
-  return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+BlockRange block_range(const float* scores, std::size_t count) {
+  if (count == kScanBlock) {
+    float low[kLanes], high[kLanes];
+    std::copy_n(scores, kLanes, low);
+    std::copy_n(scores, kLanes, high);
+    for (std::size_t i = kLanes; i < kScanBlock; i += kLanes) {
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        const float x = scores[i + j];
+        low[j] = x < low[j] ? x : low[j];
+        high[j] = x > high[j] ? x : high[j];
+      }
+    }
+    return {*std::min_element(std::begin(low), std::end(low)), largest_of(high)};
+  }
+  const auto range = std::minmax_element(scores, scores + count);
+  return {*range.first, *range.second};
 }
 
-void penalize_repetition(std::span<float> scores, std::span<const TokenId> distinct_ids,
-                         float penalty) {
-  for (const TokenId id : distinct_ids) {
-    float& score = scores[static_cast<std::size_t>(id)];
-    score = score < 0 ? score * penalty : score / penalty;
+float largest_score(std::span<const float> scores) {
+  float largest = kRemoved;
+  for (std::size_t first = 0; first < scores.size(); first += kScanBlock) {
+    const std::size_t count = std::min(kScanBlock, scores.size() - first);
+    largest = std::max(largest, block_range(scores.data() + first, count).largest);
   }
+  return largest;
 }
 
-void divide_by_temperature(std::span<float> scores, float temperature) {
-  const float top = largest(scores);
-  if (!std::isfinite(top / temperature)) {
-    for (float& score : scores) score = score == top ? 0.0f : kRemoved;
-    return;
-  }
-  if (temperature == 1.0f) return;
-  for (float& score : scores) score /= temperature;
+TokenId first_maximum(std::span<const float> scores) {
+  const float largest = largest_score(scores);
+  std::size_t id = 0;
+  while (id + 1 < scores.size() && scores[id] != largest) ++id;
+  return static_cast<TokenId>(id);
 }
 
-void keep_top_k(std::span<float> scores, std::int64_t k) {
-  if (k <= 0 || k >= static_cast<std::int64_t>(scores.size())) return;
-  std::vector<float> sorted(scores.begin(), scores.end());
-  const auto kth = sorted.begin() + (k - 1);
-  std::nth_element(sorted.begin(), kth, sorted.end(), std::greater<>());
-  for (float& score : scores) {
-    if (score < *kth) score = kRemoved;
+float common_bound(std::span<const float> scores, std::size_t count, std::vector<float>& scratch) {
+  if (count == 0 || count >= scores.size()) return kRemoved;
+  // Of the blocks' largest so many reach the bound, hence so many scores do.
+  if (count * kScanBlock <= scores.size()) {
+    block_maxima(scores, scratch);
+  } else {
+    scratch.assign(scores.begin(), scores.end());
   }
+  const auto nth = scratch.begin() + static_cast<std::ptrdiff_t>(count - 1);
+  std::nth_element(scratch.begin(), nth, scratch.end(), std::greater<>());
+  return *nth;
 }
 
-void keep_top_p(std::span<float> scores, float p) {
-  if (p >= 1.0f) return;
-  std::vector<std::uint64_t> ascending;
-  for (std::size_t id = 0; id < scores.size(); ++id) {
-    if (scores[id] != kRemoved) ascending.push_back(packed(scores[id], id));
+double natural_log(double x) {
+  // x = m 2^e with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m - 1) / (m + 1)).
+  int exponent = 0;
+  double m = std::frexp(x, &exponent);
+  if (m < 0.70710678118654752) {
+    m *= 2;
+    --exponent;
   }
-  if (ascending.empty()) return;
-  sort_by_score(ascending);
-  const auto id_at = [&](std::size_t i) { return static_cast<std::uint32_t>(ascending[i]); };
-  const float top = scores[id_at(ascending.size() - 1)];
-  std::vector<float> weights(ascending.size());
-  float total = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    weights[i] = exp_f32(scores[id_at(i)] - top);
-    total += weights[i];
-  }
-  const float limit = 1.0f - p;
-  float running = 0;
-  for (std::size_t i = 0; i + 1 < weights.size(); ++i) {
-    running += weights[i] / total;
-    if (running > limit) break;
-    scores[id_at(i)] = kRemoved;
-  }
-}
-
-void keep_min_p(std::span<float> scores, float min_p) {
-  if (min_p <= 0.0f) return;
-  const float top = largest(scores);
-  // The largest has e^0 = 1, so the common denominator falls out of the comparison.
-  for (float& score : scores) {
-    if (score != kRemoved && exp_f32(score - top) < min_p) score = kRemoved;
-  }
-}
-
-void probabilities(std::span<const float> scores, std::vector<float>& out) {
-  out.resize(scores.size());
-  const float top = largest(scores);
-  float total = 0;
-  for (std::size_t id = 0; id < scores.size(); ++id) {
-    out[id] = scores[id] == kRemoved ? 0.0f : exp_f32(scores[id] - top);
-    total += out[id];
-  }
-  for (float& value : out) value /= total;
-}
-
-std::vector<float> log_probabilities(std::span<const float> logits) {
-  check_logits(logits);
-  const double top = largest(logits);
-  double total = 0;
-  for (const float logit : logits) total += std::exp(static_cast<double>(logit) - top);
-  const double shift = top + std::log(total);
-  std::vector<float> out(logits.size());
-  for (std::size_t id = 0; id < logits.size(); ++id) {
-    out[id] = static_cast<float>(static_cast<double>(logits[id]) - shift);
-  }
-  return out;
+  const double s = (m - 1) / (m + 1);
+  const double square = s * s;
+  double series = 0;
+  for (int odd = 23; odd >= 1; odd -= 2) series = series * square + 1.0 / odd;
+  return 2 * s * series + exponent * 0.69314718055994531;
 }
 
 }  // namespace linnet

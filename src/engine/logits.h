@@ -1,8 +1,9 @@
-// What is done to a row of logits before a token is drawn: pure functions, in place, over [vocab].
-// A removed id has the score -inf. All sums are f32, one rounding per addition, from the first
-// element to the last (removed ids add exactly 0), so that seeds give the same tokens everywhere.
+// Rows of scores [vocab], as the parts that choose tokens read them. A removed id has the score
+// -inf.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 #include <vector>
@@ -13,35 +14,49 @@ namespace linnet {
 
 inline constexpr float kRemoved = -std::numeric_limits<float>::infinity();
 
-// Throws Error{corrupt_file} for NaN (naming the id), for an empty row, and when every id is
-// removed: the weights are broken, and any choice would be noise.
-void check_logits(std::span<const float> logits);
+// The largest of the logits. Error{corrupt_file} for NaN and +inf (naming the id), for an empty
+// row, and when every id is removed: the weights are broken, and any choice would be noise.
+float check_logits(std::span<const float> logits);
 
-// The first of the largest.
-TokenId first_maximum(std::span<const float> logits);
+float largest_score(std::span<const float> scores);  // no NaN; -inf when empty
+TokenId first_maximum(std::span<const float> scores);
+// A number that at least `count` of the scores reach, and hardly more. `scratch` is overwritten.
+float common_bound(std::span<const float> scores, std::size_t count, std::vector<float>& scratch);
 
-// Scores of the given distinct ids: negative ones times the penalty, others divided by it.
-void penalize_repetition(std::span<float> scores, std::span<const TokenId> distinct_ids,
-                         float penalty);
+// Sum of term(i) in f64: i goes to lane i mod 8, ascending; then lanes j + (j+4), +2, +1.
+template <class Term>
+double lane_sum(std::size_t count, const Term& term) {
+  double lanes[8] = {};
+  const std::size_t whole = count / 8 * 8;
+  for (std::size_t i = 0; i < whole; i += 8) {
+    for (std::size_t j = 0; j < 8; ++j) lanes[j] += term(i + j);
+  }
+  for (std::size_t i = whole; i < count; ++i) lanes[i - whole] += term(i);
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+         ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
 
-// Divides by the temperature. Where the largest score is, or becomes, infinite, only its equals
-// stay (with score 0): the limit that greedy choice is.
-void divide_by_temperature(std::span<float> scores, float temperature);
+// Natural logarithm of a number above 0, the same on every machine.
+double natural_log(double x);
 
-// Removes what is below the k-th largest; its equals stay.
-void keep_top_k(std::span<float> scores, std::int64_t k);
+// Scores are looked at in blocks: whole blocks can then be passed over.
+inline constexpr std::size_t kScanBlock = 64;
+struct BlockRange {
+  float least;
+  float largest;
+};
+BlockRange block_range(const float* scores, std::size_t count);  // count <= kScanBlock
 
-// Ascending by score, equal scores by id: removes while the running sum of probabilities is at
-// most 1 - p. The largest stays.
-void keep_top_p(std::span<float> scores, float p);
-
-// Removes what has less than min_p times the largest probability.
-void keep_min_p(std::span<float> scores, float min_p);
-
-// Softmax of scores whose largest is finite.
-void probabilities(std::span<const float> scores, std::vector<float>& out);
-
-// Logarithms of the softmax of raw logits, summed in f64.
-std::vector<float> log_probabilities(std::span<const float> logits);
+// Calls f(i), ascending, for every score of at least `bound`. f may write scores up to i.
+template <class Function>
+void for_each_at_least(std::span<const float> scores, float bound, const Function& f) {
+  for (std::size_t first = 0; first < scores.size(); first += kScanBlock) {
+    const std::size_t count = std::min(kScanBlock, scores.size() - first);
+    if (block_range(scores.data() + first, count).largest < bound) continue;
+    for (std::size_t i = first; i < first + count; ++i) {
+      if (scores[i] >= bound) f(i);
+    }
+  }
+}
 
 }  // namespace linnet

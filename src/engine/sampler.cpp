@@ -1,63 +1,90 @@
 #include "engine/sampler.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "engine/logits.h"
 
 namespace linnet {
 
-Sampler::Sampler(const GenerationConfig& config, std::uint64_t seed)
-    : greedy_(!config.sample || config.temperature <= kGreedyTemperature),
-      temperature_(config.temperature),
-      top_k_(config.top_k),
-      top_p_(config.top_p.value_or(1.0f)),
-      min_p_(config.min_p),
-      repetition_penalty_(config.repetition_penalty),
-      random_(seed) {
-  config.check();
+Sampler::Sampler(const GenerationConfig& config, std::uint64_t seed,
+                 std::optional<std::size_t> prompt_length)
+    : is_greedy_(config.is_greedy()),
+      xtc_probability_(config.xtc_probability),
+      mirostat_{config.mirostat, config.mirostat_tau, config.mirostat_eta, 2 * config.mirostat_tau},
+      chain_((config.check(), config)),
+      prompt_length_(prompt_length),
+      random_(seed),
+      key_(random_.next_key()) {
+  if (config.dry_multiplier > 0 && !config.dry_breaker_texts.empty()) {
+    fail(ErrorCode::invalid_argument,
+         "dry_sequence_breakers: texts need the model's tokenizer; give ids");
+  }
 }
 
 void Sampler::see(std::span<const TokenId> ids) {
-  if (repetition_penalty_ == 1.0f) return;
+  if (!prompt_length_) prompt_length_ = ids.size();
   for (const TokenId id : ids) {
     LINNET_CHECK(id >= 0);
-    const auto index = static_cast<std::size_t>(id);
-    if (index >= is_seen_.size()) is_seen_.resize(index + 1);
-    if (is_seen_[index]) continue;
-    is_seen_[index] = true;
-    distinct_.push_back(id);
+    if (ids_.size() >= *prompt_length_) {
+      key_ = random_.next_key();
+      // An id that was forced says nothing about the aim.
+      if (mirostat_.chosen == id)
+        mirostat_.mu -= mirostat_.eta * (mirostat_.surprise - mirostat_.tau);
+      mirostat_.chosen.reset();
+    }
+    ids_.push_back(id);
   }
 }
 
 Choice Sampler::choose(std::span<const float> logits) {
-  check_logits(logits);
-  LINNET_CHECK(is_seen_.size() <= logits.size(), "an id that was seen has no logit");
-  if (greedy_ && distinct_.empty()) return {first_maximum(logits)};
-  scores_.assign(logits.begin(), logits.end());
-  penalize_repetition(scores_, distinct_, repetition_penalty_);
-  if (greedy_) return {first_maximum(scores_)};
-  divide_by_temperature(scores_, temperature_);
-  keep_top_k(scores_, top_k_);
-  keep_top_p(scores_, top_p_);
-  keep_min_p(scores_, min_p_);
-  return draw();
+  const float largest = check_logits(logits);
+  if (chain_.empty()) {
+    return {
+        static_cast<TokenId>(std::find(logits.begin(), logits.end(), largest) - logits.begin())};
+  }
+  // The key's halves: XTC draws with one, the choice with the other.
+  const auto keys = split_in_two(key_);
+  const float xtc = xtc_probability_ > 0 ? random_uniform(keys[0]) : 1.0f;
+  const std::size_t prompt = prompt_length_.value_or(0);
+  Candidates& candidates = chain_.run(ids_, std::min(prompt, ids_.size()), logits, xtc);
+  if (is_greedy_) {
+    const TokenId first = first_maximum(candidates.scores());
+    return {candidates.id(static_cast<std::size_t>(first))};
+  }
+  if (mirostat_.version > 0) keep_mirostat(candidates);
+  const Choice choice = draw(candidates, random_uniform(keys[1]));
+  if (mirostat_.version > 0) {
+    mirostat_.chosen = choice.id;
+    mirostat_.surprise = static_cast<float>(-natural_log(choice.probability) / 0.69314718055994531);
+  }
+  return choice;
 }
 
-Choice Sampler::draw() {
-  probabilities(scores_, probabilities_);
-  float total = 0;
-  for (const float p : probabilities_) total += p;
-  const float uniform = random_.next_uniform();
-  const float threshold = total * (1.0f - uniform);
+void Sampler::keep_mirostat(Candidates& candidates) {
+  if (mirostat_.version == 1) {
+    keep_mirostat_1(candidates, mirostat_.mu, scratch_);
+  } else {
+    keep_mirostat_2(candidates, mirostat_.mu);
+  }
+}
+
+Choice Sampler::draw(Candidates& candidates, float uniform) {
+  const float total = candidates.total();
+  const std::span<const float> weights = candidates.weights();
+  // The sum of the probabilities as they are rounded.
+  float all = 0;
+  for (const float weight : weights) all += weight / total;
+  const float threshold = all * (1.0f - uniform);
   float running = 0;
   std::size_t last = 0;
-  for (std::size_t id = 0; id < probabilities_.size(); ++id) {
-    if (probabilities_[id] == 0.0f) continue;
-    last = id;
-    running += probabilities_[id];
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    last = i;
+    running += weights[i] / total;
     if (running > threshold) break;
   }
   // A draw of exactly 0 puts the threshold on the total, which nothing exceeds: the last possible.
-  return {static_cast<TokenId>(last), probabilities_[last], uniform};
+  return {candidates.id(last), weights[last] / total, uniform};
 }
 
 }  // namespace linnet

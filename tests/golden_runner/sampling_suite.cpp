@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <numeric>
 #include <set>
 
@@ -45,17 +44,6 @@ Ids ids_of(const CaseContext& context, std::string_view part, std::string_view f
   return {wide.begin(), wide.end()};
 }
 
-// Params have the names of a generation config; the seed is a string, for it has 64 bits.
-GenerationConfig config_of(const Json& params) {
-  GenerationConfig config = GenerationConfig::from_json(params);
-  if (const Json* seed = params.find("seed")) {
-    const std::string& text = seed->as_string("seed");
-    config.seed = 0;
-    std::from_chars(text.data(), text.data() + text.size(), *config.seed);
-  }
-  return config;
-}
-
 void verdict(const CaseContext& context, const std::string& field,
              const std::optional<std::string>& fault) {
   const std::string name = context.name() + "/" + field;
@@ -69,7 +57,7 @@ std::optional<std::string> ids_fault(const Ids& got, const Ids& expected) {
 
 void run_sample(const CaseContext& context) {
   const OpenModel& open = open_model(context);
-  GenerationConfig config = config_of(context.test_case.at("params"));
+  GenerationConfig config = GenerationConfig::from_json(context.test_case.at("params"));
   config.sample = true;
   const Ids prompt = ids_of(context, "inputs", "input_ids");
   const Ids expected = ids_of(context, "expected", "new_tokens");
@@ -82,10 +70,12 @@ void run_sample(const CaseContext& context) {
   sequence.insert(sequence.end(), got.begin(), got.end());
   const auto rows = sequence_logits(*open.model, sequence, prompt.size() - 1);
   const auto vocab = static_cast<std::size_t>(open.model->program().vocab);
-  linnet::Sampler sampler(config, *config.seed);
+  linnet::Sampler sampler(config, *config.seed, prompt.size());
+  sampler.see(prompt);
   std::vector<float> uniforms, probabilities;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const auto choice = sampler.choose(std::span(rows).subspan(i * vocab, vocab));
+    sampler.see({&got[i], 1});
     uniforms.push_back(choice.uniform);
     probabilities.push_back(choice.probability);
   }
@@ -100,10 +90,10 @@ void run_sample(const CaseContext& context) {
 
 // Nothing when all params are ours; else the reason to skip.
 std::optional<std::string> foreign_param(const CaseContext& context) {
-  static const std::set<std::string> kOurs = {"max_new_tokens", "eos_token_id",
-                                              "repetition_penalty", "stop_strings"};
+  static const std::set<std::string> kForeign = {"num_beams", "penalty_alpha", "draft_tokens",
+                                                 "prompt_lookup_num_tokens"};
   for (const auto& [name, value] : context.test_case.at("params").as_object("params")) {
-    if (!kOurs.contains(name)) return "generation with " + name + " is not built yet";
+    if (kForeign.contains(name)) return "generation with " + name + " is not built yet";
   }
   if (context.test_case.at("inputs").find("attention_mask") != nullptr) {
     return "generation of padded batches is not built yet";
@@ -118,7 +108,10 @@ void run_generate(const CaseContext& context) {
   const OpenModel& open = open_model(context);
   const Ids prompt = ids_of(context, "inputs", "input_ids");
   Generator generator(open.model, open.tokenizer);
-  const auto result = generator.generate(prompt, config_of(context.test_case.at("params")));
+  GenerationConfig config = GenerationConfig::from_json(context.test_case.at("params"));
+  config.max_new_tokens = config.new_token_limit(prompt.size()).value();
+  config.max_length = -1;
+  const auto result = generator.generate(prompt, config);
   Ids sequence = prompt;
   sequence.insert(sequence.end(), result.ids.begin(), result.ids.end());
   verdict(context, "sequences", ids_fault(sequence, ids_of(context, "expected", "sequences")));

@@ -7,7 +7,7 @@
 
 #include "engine/assistant.h"
 #include "engine/generator.h"
-#include "engine/logits.h"
+#include "engine/log_probabilities.h"
 #include "golden_runner/sampling_suite.h"
 #include "golden_runner/suite.h"
 #include "text/chat_encode.h"
