@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cli/bench_engine.h"
 #include "cli/bench_machine.h"
 #include "cli/bench_model.h"
 #include "cli/bench_options.h"
@@ -19,6 +20,7 @@ constexpr Subject kSubjects[] = {
     {"tokenizer", bench_tokenizer},
     {"machine", bench_machine},
     {"model", bench_model},
+    {"engine", bench_engine},
 };
 
 }  // namespace
@@ -41,13 +43,15 @@ Command make_bench_command() {
       "ceilings, "
       "which are measured anew before and after each line. Tokens are random, so --model needs no "
       "tokenizer. The table is Markdown.\n"
+      "engine: many streams against one, a stream beside a long prompt, a prompt that begins like "
+      "an earlier one; with --text, whose first tokens are the prompt, what guessing gains.\n"
       "Rates are the least, the median and the greatest of all runs.";
   command.examples = {
       "linnet bench tokenizer --model smollm2",
       "linnet bench tokenizer --model path/to/tokenizer.json --text book.txt --json",
       "linnet bench machine", "linnet bench model --model smollm2 --weights i8 --cache i8"};
   command.argument = Argument{.name = "SUBJECT",
-                              .help = "what to measure: tokenizer, machine or model",
+                              .help = "what to measure: tokenizer, machine, model or engine",
                               .choices = names,
                               .required = true,
                               .set = to_choice(options->subject, names)};
@@ -64,11 +68,11 @@ Command make_bench_command() {
        .set = to_integer(options->runs, {1, 1000})},
       {.name = "context",
        .value = "N",
-       .help = "model: tokens of the long prompt (default 4096)",
+       .help = "model, engine: tokens of the long prompt (default 4096)",
        .set = to_integer(options->context, {64, 1 << 20})},
       {.name = "save",
        .value = "FILE",
-       .help = "model: write the JSON record there too",
+       .help = "model, engine: write the JSON record there too",
        .is_path = true,
        .set = to_text(options->save)},
       {.name = "json", .help = "print a JSON record", .set = to_flag(options->json)},

@@ -1,10 +1,12 @@
 // The room of generation: logits in, tokens and text out. Pure parts first (logits processors,
-// sampler, stop rules), then the Generator that drives a Model with its cache, and the Assistant
-// that opens everything a chat model consists of. Beside it the task pipelines: classification,
+// sampler, searches, drafts, stop rules; sequences, scheduler, prefix cache), then the BatchEngine
+// that drives a Model for many requests, the Generator for one at a time, and the Assistant that
+// opens everything a chat model consists of. Beside it the task pipelines: classification,
 // tagging, question answering, embeddings. Rooms above ask here, never at the model.
 #pragma once
 
 #include "engine/assistant.h"
+#include "engine/batch_engine.h"
 #include "engine/classify.h"
 #include "engine/embed.h"
 #include "engine/generation.h"

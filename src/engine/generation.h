@@ -123,21 +123,4 @@ std::span<const NumberField> number_fields();
 // By its first name; a bug when there is none.
 const NumberField& number_field(std::string_view name);
 
-enum class FinishReason : std::uint8_t { stop, length, cancelled };
-std::string_view finish_reason_name(FinishReason reason);
-
-struct GenerationResult {
-  std::vector<TokenId> ids;  // new ids, the stop id among them
-  std::string text;          // without stop id, stop string and special tokens
-  FinishReason finish = FinishReason::stop;
-  std::uint64_t seed = 0;  // that was used
-  std::int64_t prompt_tokens = 0;
-  std::int64_t cached_tokens = 0;  // of the prompt, taken from the cache
-  double prefill_seconds = 0;      // until the first logits
-  double decode_seconds = 0;       // from then to the end
-
-  double prefill_rate() const;  // computed prompt tokens per second
-  double decode_rate() const;   // new tokens per second
-};
-
 }  // namespace linnet

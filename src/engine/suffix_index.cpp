@@ -40,12 +40,15 @@ std::int64_t SuffixIndex::bytes() const {
 }
 
 void SuffixIndex::grow() {
-  const std::vector<TokenId> before = std::move(tokens_);
-  tokens_.assign(std::max(kFirstSlots, 2 * before.size()), 0);
-  for (Chain& chain : chains_) {
-    chain.newest.assign(2 * tokens_.size(), 0);
-    chain.older.assign(tokens_.size(), 0);
+  // All memory first: a failure must leave everything as it was.
+  std::vector<TokenId> before(std::max(kFirstSlots, 2 * tokens_.size()));
+  std::array<Chain, kLengths.size()> chains;
+  for (Chain& chain : chains) {
+    chain.newest.assign(2 * before.size(), 0);
+    chain.older.assign(before.size(), 0);
   }
+  tokens_.swap(before);
+  chains_.swap(chains);
   const std::int64_t end = end_;
   for (end_ = begin_; end_ < end; link(end_)) {
     tokens_[slot(end_)] = before[static_cast<std::size_t>(end_) & (before.size() - 1)];

@@ -109,6 +109,21 @@ class Replay {
     options_.on_hidden(index, {at(step.output, 0), static_cast<std::size_t>(size)});
   }
 
+  void tell_output_input(const NativeStep& step) {
+    const std::int64_t rows = rows_of(step.input), width = step.input.width;
+    std::vector<float> told(static_cast<std::size_t>(rows * width));
+    for (std::int64_t row = 0; row < rows; ++row) {
+      float* out = told.data() + row * width;
+      if (step.norm) {
+        lane_.kernels().rms_norm(at(step.input, row), lane_.vector(step.norm->weight).data(),
+                                 step.norm->epsilon, width, out);
+      } else {
+        std::copy_n(at(step.input, row), width, out);
+      }
+    }
+    if (rows > 0) options_.on_output_input(told);
+  }
+
   void execute(const NativeStep& step) {
     switch (step.op) {
       case NativeOp::embed:
@@ -167,6 +182,9 @@ class Replay {
     const NativeLane::Matrix& matrix = lane_.matrices()[static_cast<std::size_t>(step.matrix)];
     const PackedShape& shape = matrix.packed.shape();
     LinearTask task;
+    if (options_.on_output_input && step.output.buffer == lane_.lowered().output.buffer) {
+      tell_output_input(step);
+    }
     task.x = tile(step, shape);
     if (task.x.rows == 0) return;
     task.strips = matrix.packed.strips();

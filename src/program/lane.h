@@ -46,6 +46,9 @@ struct RunOptions {
   // Sees the residual stream, [rows, hidden]: Program::hidden_states by index, but for the last.
   // Many rows may come in pieces, in their order.
   std::function<void(std::size_t, std::span<const float> rows)> on_hidden;
+  // Sees the rows from which the last linear step makes the program's output, [selected, hidden],
+  // behind the final norm. Many rows may come in pieces, in their order.
+  std::function<void(std::span<const float> rows)> on_output_input;
   // Checked between steps; the run then ends in Error{cancelled} and the caches are as before.
   const std::atomic<bool>* cancel = nullptr;
 };

@@ -81,6 +81,9 @@ void ReferenceRun::execute(const Step& step) {
       rms_norm(step);
       break;
     case Op::linear:
+      if (options_.on_output_input && step.output == program_.output) {
+        options_.on_output_input(value(step.inputs[0]));
+      }
       linear(step);
       break;
     case Op::rope:

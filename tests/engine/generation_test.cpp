@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "engine/generation.h"
+#include "engine/generation_result.h"
 
 namespace linnet {
 namespace {

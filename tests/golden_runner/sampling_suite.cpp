@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <numeric>
-#include <set>
 
 #include "engine/generator.h"
 #include "engine/sampler.h"
@@ -88,23 +87,7 @@ void run_sample(const CaseContext& context) {
   compare("chosen_probability", probabilities, tolerance);
 }
 
-// Nothing when all params are ours; else the reason to skip.
-std::optional<std::string> foreign_param(const CaseContext& context) {
-  static const std::set<std::string> kForeign = {"num_beams", "penalty_alpha", "draft_tokens",
-                                                 "prompt_lookup_num_tokens"};
-  for (const auto& [name, value] : context.test_case.at("params").as_object("params")) {
-    if (kForeign.contains(name)) return "generation with " + name + " is not built yet";
-  }
-  if (context.test_case.at("inputs").find("attention_mask") != nullptr) {
-    return "generation of padded batches is not built yet";
-  }
-  return std::nullopt;
-}
-
 void run_generate(const CaseContext& context) {
-  if (const auto reason = foreign_param(context)) {
-    return context.report.skip(context.name(), *reason);
-  }
   const OpenModel& open = open_model(context);
   const Ids prompt = ids_of(context, "inputs", "input_ids");
   Generator generator(open.model, open.tokenizer);

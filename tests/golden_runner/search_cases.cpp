@@ -1,17 +1,11 @@
-// Generation by beams, by contrast with the context and with drafts. Whole sequences are computed
-// anew for every step: what is tested is the choice.
+// Generation by beams, by contrast with the context, with drafts, and of padded batches: each as
+// requests of one engine.
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 
-#include "engine/beam_search.h"
-#include "engine/contrastive.h"
-#include "engine/drafts.h"
-#include "engine/generation.h"
+#include "engine/batch_engine.h"
 #include "engine/logits.h"
-#include "engine/stop_rules.h"
 #include "golden_runner/compare.h"
 #include "golden_runner/sampling_suite.h"
 
@@ -19,23 +13,21 @@ namespace golden {
 namespace {
 
 using linnet::GenerationConfig;
+using linnet::GenerationResult;
 using linnet::Json;
 using linnet::Model;
+using linnet::Request;
 using linnet::TokenId;
 using Ids = std::vector<TokenId>;
 using Row = std::vector<float>;
 
-const Model& open_model(const CaseContext& context, bool with_head) {
+std::shared_ptr<const Model> open_model(const CaseContext& context) {
   static std::map<std::string, std::shared_ptr<const Model>> opened;
   const std::string& name = context.head.at("model").at("folder").as_string("model.folder");
   const auto path = context.folder.parent_path() / name;
-  auto& model = opened[path.string() + (with_head ? "" : "/bare")];
-  if (model == nullptr) {
-    linnet::LoadOptions options = load_options();
-    if (!with_head) options.task_head = linnet::TaskHead::none;
-    model = Model::load(linnet::open_model_files(path), options);
-  }
-  return *model;
+  auto& model = opened[path.string()];
+  if (model == nullptr) model = Model::load(linnet::open_model_files(path), load_options());
+  return model;
 }
 
 linnet::Tensor array(const CaseContext& context, std::string_view part, std::string_view field) {
@@ -63,22 +55,9 @@ Ids joined(const Ids& a, std::span<const TokenId> b) {
   return ids;
 }
 
-// Removes the ids that would complete a sequence of n ids once more.
-void forbid_repeats(Row& scores, const Ids& ids, std::int64_t n) {
-  if (n < 1 || static_cast<std::int64_t>(ids.size()) + 1 < n) return;
-  const auto tail = static_cast<std::ptrdiff_t>(n - 1);
-  for (auto at = ids.begin(); at + tail != ids.end(); ++at) {
-    if (std::equal(at, at + tail, ids.end() - tail)) {
-      scores[static_cast<std::size_t>(at[tail])] = linnet::kRemoved;
-    }
-  }
-}
-
-linnet::BeamOptions beam_options(const Json& params, const GenerationConfig& config) {
+linnet::BeamOptions beam_options(const Json& params) {
   linnet::BeamOptions options;
   options.beams = params.at("num_beams").as_int("num_beams");
-  options.stop_ids = config.stop_ids;
-  options.max_new_tokens = config.max_new_tokens;
   if (const Json* penalty = params.find("length_penalty")) {
     options.length_penalty = static_cast<float>(penalty->as_double("length_penalty"));
   }
@@ -90,31 +69,23 @@ linnet::BeamOptions beam_options(const Json& params, const GenerationConfig& con
   return options;
 }
 
-std::vector<linnet::BeamResult> search(const CaseContext& context, const Ids& prompt) {
-  const Json& params = context.test_case.at("params");
-  const GenerationConfig config = GenerationConfig::from_json(params);
-  const Json* repeats = params.find("no_repeat_ngram_size");
-  const Model& model = open_model(context, true);
-  linnet::BeamSearch search(beam_options(params, config));
-  std::vector<Ids> sequences = {prompt};
-  while (!search.is_done()) {
-    Row rows;
-    for (const Ids& ids : sequences) {
-      Row row = linnet::log_probabilities(sequence_logits(model, ids, ids.size() - 1));
-      Ids distinct = ids;
-      std::sort(distinct.begin(), distinct.end());
-      distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-      linnet::penalize_repetition(row, distinct, config.repetition_penalty);
-      if (repeats != nullptr) forbid_repeats(row, ids, repeats->as_int("no_repeat_ngram_size"));
-      rows.insert(rows.end(), row.begin(), row.end());
-    }
-    std::vector<Ids> next;
-    for (const linnet::Beam& beam : search.advance(rows)) {
-      next.push_back(joined(sequences[static_cast<std::size_t>(beam.parent)], {&beam.token, 1}));
-    }
-    sequences = std::move(next);
+Request request_of(const Json& params, Ids prompt) {
+  Request request;
+  request.config = GenerationConfig::from_json(params);
+  request.config.max_new_tokens = request.config.new_token_limit(prompt.size()).value();
+  request.config.max_length = -1;
+  request.config.sample = false;
+  request.prompt = std::move(prompt);
+  if (params.find("num_beams") != nullptr) {
+    request.beams = beam_options(params);
+    request.answers = params.at("num_return_sequences").as_int("num_return_sequences");
   }
-  return search.results(params.at("num_return_sequences").as_int("num_return_sequences"));
+  if (const Json* alpha = params.find("penalty_alpha")) {
+    request.config.top_k = 0;
+    request.contrastive = linnet::ContrastiveOptions{
+        params.at("top_k").as_int("top_k"), static_cast<float>(alpha->as_double("penalty_alpha"))};
+  }
+  return request;
 }
 
 // What the data has after the end of a beam: transformers takes a pad id of 0 for none there, and
@@ -124,64 +95,24 @@ TokenId filler(const Json& params) {
   return stop == nullptr ? 0 : static_cast<TokenId>(stop->as_array("eos_token_id").at(0).as_int());
 }
 
-void run_beams(const CaseContext& context) {
-  const linnet::Tensor prompts = array(context, "inputs", "input_ids");
-  const linnet::Tensor expected = array(context, "expected", "sequences");
-  const auto mask = find_array(context.test_case, "inputs", "attention_mask", context.arrays);
-  const auto indices = find_array(context.test_case, "expected", "beam_indices", context.arrays);
-  Row scores;
-  std::size_t row = 0;
-  for (std::size_t prompt = 0; prompt < static_cast<std::size_t>(prompts.dim(0)); ++prompt) {
-    const Ids padded = row_of(prompts, prompt);
-    Ids ids = padded;
-    if (mask) {
-      const Ids seen = row_of(*mask, prompt);
-      ids.erase(ids.begin(), ids.begin() + std::count(seen.begin(), seen.end(), 0));
-    }
-    for (const linnet::BeamResult& result : search(context, ids)) {
-      Ids got = joined(padded, result.ids);
-      got.resize(std::max(got.size(), static_cast<std::size_t>(expected.dim(1))),
-                 filler(context.test_case.at("params")));
-      const std::string number = fmt::format("[{}]", row);
-      judge_ids(context, "sequences" + number, got, row_of(expected, row));
-      if (indices) {
-        Ids from(result.beams.begin(), result.beams.end());
-        from.resize(std::max(from.size(), static_cast<std::size_t>(indices->dim(1))), -1);
-        judge_ids(context, "beam_indices" + number, from, row_of(*indices, row));
-      }
-      scores.push_back(result.score);
-      ++row;
-    }
+// All prompts of a case at once, in one engine.
+std::vector<GenerationResult> generate(const CaseContext& context, const std::vector<Ids>& prompts,
+                                       std::shared_ptr<linnet::DraftModel> drafts) {
+  linnet::EngineOptions options;
+  options.draft_model = std::move(drafts);
+  options.cache_positions = 8192;
+  linnet::BatchEngine engine(open_model(context), nullptr, options);
+  std::vector<std::shared_ptr<linnet::Ticket>> tickets;
+  for (const Ids& prompt : prompts) {
+    tickets.push_back(engine.submit(request_of(context.test_case.at("params"), prompt)));
   }
-  context.judge("sequences_scores", scores,
-                array(context, "expected", "sequences_scores").to_floats());
-}
-
-void run_contrastive(const CaseContext& context) {
-  const Json& params = context.test_case.at("params");
-  const auto tokens = params.at("max_new_tokens").as_int("max_new_tokens");
-  linnet::ContrastiveOptions options;
-  options.top_k = params.at("top_k").as_int("top_k");
-  options.alpha = static_cast<float>(params.at("penalty_alpha").as_double("penalty_alpha"));
-  const Model& model = open_model(context, true);
-  const Model& bare = open_model(context, false);
-  linnet::ContrastiveSearch search(options, bare.config().hidden);
-  Ids ids = row_of(array(context, "inputs", "input_ids"), 0);
-  search.see(sequence_logits(bare, ids, 0));
-  Row scores, probabilities;
-  for (std::int64_t step = 0; step < tokens; ++step) {
-    linnet::probabilities(sequence_logits(model, ids, ids.size() - 1), probabilities);
-    Row hidden;
-    for (const TokenId id : search.candidates(probabilities)) {
-      const Row row = sequence_logits(bare, joined(ids, {&id, 1}), ids.size());
-      hidden.insert(hidden.end(), row.begin(), row.end());
-    }
-    const linnet::ContrastiveChoice choice = search.choose(hidden);
-    ids.push_back(choice.id);
-    scores.push_back(choice.score);
+  while (engine.step()) {
   }
-  judge_ids(context, "sequences", ids, row_of(array(context, "expected", "sequences"), 0));
-  context.judge("chosen_scores", scores, array(context, "expected", "chosen_scores").to_floats());
+  std::vector<GenerationResult> results;
+  for (const auto& ticket : tickets) {
+    for (GenerationResult& result : ticket->get().answers) results.push_back(std::move(result));
+  }
+  return results;
 }
 
 // What a small model would be: this one, with the last three ids only to go by.
@@ -203,60 +134,56 @@ class ShortSighted : public linnet::DraftModel {
   const Model& model_;
 };
 
-using Propose = std::function<linnet::Draft(const Ids& ids)>;
-
-// Greedy choice, each pass verifying a draft.
-Ids speculate(const Model& model, Ids ids, const GenerationConfig& config, const Propose& propose) {
-  const std::size_t full = ids.size() + static_cast<std::size_t>(config.max_new_tokens);
-  const auto vocab = static_cast<std::size_t>(model.program().vocab);
-  while (true) {
-    const linnet::Draft draft = propose(ids);
-    const Row rows = sequence_logits(model, joined(ids, draft.ids), ids.size() - 1);
-    for (std::size_t i = 0; i <= draft.ids.size(); ++i) {
-      ids.push_back(linnet::first_maximum(std::span(rows).subspan(i * vocab, vocab)));
-      if (ids.size() == full || linnet::is_stop_id(config.stop_ids, ids.back())) return ids;
-      if (i < draft.ids.size() && ids.back() != draft.ids[i]) break;
-    }
-  }
-}
-
-void run_drafts(const CaseContext& context) {
-  const Json& params = context.test_case.at("params");
-  const Model& model = open_model(context, true);
-  const Ids prompt = row_of(array(context, "inputs", "input_ids"), 0);
-  const GenerationConfig config = GenerationConfig::from_json(params);
-  Ids got;
-  if (const Json* most = params.find("prompt_lookup_num_tokens")) {
-    linnet::DraftSource source;
-    std::size_t seen = 0;
-    got = speculate(model, prompt, config, [&](const Ids& ids) {
-      source.see(std::span(ids).subspan(seen));
-      seen = ids.size();
-      return source.propose(most->as_int("prompt_lookup_num_tokens"));
-    });
-  } else {
-    ShortSighted drafts(model);
-    got = speculate(model, prompt, config, [&](const Ids& ids) {
-      return drafts.propose(ids, params.at("draft_tokens").as_int("draft_tokens"));
-    });
-  }
-  judge_ids(context, "sequences", got, row_of(array(context, "expected", "sequences"), 0));
-}
-
 }  // namespace
 
 bool run_search_case(const CaseContext& context) {
   const Json& params = context.test_case.at("params");
-  if (params.find("num_beams") != nullptr) {
-    run_beams(context);
-  } else if (params.find("penalty_alpha") != nullptr) {
-    run_contrastive(context);
-  } else if (params.find("prompt_lookup_num_tokens") != nullptr ||
-             params.find("draft_tokens") != nullptr) {
-    run_drafts(context);
-  } else {
+  const auto mask = find_array(context.test_case, "inputs", "attention_mask", context.arrays);
+  const bool is_beams = params.find("num_beams") != nullptr;
+  const bool has_draft_model = params.find("draft_tokens") != nullptr;
+  if (!is_beams && !mask && !has_draft_model && params.find("penalty_alpha") == nullptr &&
+      params.find("prompt_lookup_num_tokens") == nullptr) {
     return false;
   }
+  const linnet::Tensor input = array(context, "inputs", "input_ids");
+  std::vector<Ids> padded, prompts;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(input.dim(0)); ++row) {
+    padded.push_back(row_of(input, row));
+    Ids ids = padded.back();
+    if (mask) {
+      const Ids seen = row_of(*mask, row);
+      ids.erase(ids.begin(), ids.begin() + std::count(seen.begin(), seen.end(), 0));
+    }
+    prompts.push_back(std::move(ids));
+  }
+  std::shared_ptr<linnet::DraftModel> drafts;
+  if (has_draft_model) drafts = std::make_shared<ShortSighted>(*open_model(context));
+  const auto results = generate(context, prompts, drafts);
+  const linnet::Tensor expected = array(context, "expected", "sequences");
+  const auto indices = find_array(context.test_case, "expected", "beam_indices", context.arrays);
+  const std::size_t answers = results.size() / prompts.size();
+  Row scores;
+  for (std::size_t row = 0; row < results.size(); ++row) {
+    const GenerationResult& result = results[row];
+    Ids got = joined(padded[row / answers], result.ids);
+    got.resize(std::max(got.size(), static_cast<std::size_t>(expected.dim(1))),
+               is_beams ? filler(params) : 0);
+    const std::string number = results.size() > 1 ? fmt::format("[{}]", row) : "";
+    judge_ids(context, "sequences" + number, got, row_of(expected, row));
+    if (indices) {
+      Ids from(result.beam_rows.begin(), result.beam_rows.end());
+      from.resize(std::max(from.size(), static_cast<std::size_t>(indices->dim(1))), -1);
+      judge_ids(context, "beam_indices" + number, from, row_of(*indices, row));
+    }
+    scores.push_back(result.score);
+  }
+  const auto judge = [&](const std::string& field, const Row& got) {
+    if (const auto wanted = find_array(context.test_case, "expected", field, context.arrays)) {
+      context.judge(field, got, wanted->to_floats());
+    }
+  };
+  judge("sequences_scores", scores);
+  judge("chosen_scores", results.front().choice_scores);
   return true;
 }
 
