@@ -18,6 +18,7 @@ struct GlobalOptions {
   std::int64_t threads = 0;
   LaneChoice lane;
   std::int64_t max_context = 0;  // positions of a sequence; 0: all that the model has
+  std::optional<float> yarn;
   bool no_mmap = false;
   std::string dtype = "auto";  // of the weights
   std::string log_level = "warn";

@@ -94,6 +94,11 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
        .help = "positions that a sequence may have, prompt and answer together (default: all that "
                "the model has)",
        .set = to_integer(globals.max_context, {1, INT64_MAX})},
+      {.name = "yarn",
+       .value = "FACTOR",
+       .help = "a context so many times as long, by YaRN: 2 makes SmolLM3's 131072; leave it away "
+               "where the plain one is enough",
+       .set = to_number(globals.yarn, {1, 1024, true})},
       {.name = "memory-limit",
        .value = "SIZE",
        .help = "refuse a model that needs more than this for weights, cache and scratch, such as "

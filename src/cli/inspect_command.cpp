@@ -19,7 +19,8 @@ struct InspectOptions {
 int run_inspect(CommandContext& context, const InspectOptions& options) {
   GlobalOptions globals = context.globals;
   if (!options.model.empty()) globals.model = options.model;
-  const ModelSummary summary = summarize_model(chosen_model(globals), open_options(globals));
+  const ModelSummary summary =
+      summarize_model(chosen_model(globals), open_options(globals), globals.yarn.value_or(0));
   const MemoryEstimate memory = estimate_memory(
       summary, options.context > 0 ? options.context : summary.config.context(), globals.lane);
   if (options.json) {

@@ -7,6 +7,7 @@
 #include "model/build_program.h"
 #include "model/find_weights.h"
 #include "model/model.h"
+#include "model/rope.h"
 #include "native/packed_model.h"
 #include "program/kv_cache.h"
 
@@ -72,10 +73,12 @@ void count_tensors(ModelSummary& summary) {
 
 }  // namespace
 
-ModelSummary summarize_model(const std::filesystem::path& path, const OpenOptions& options) {
+ModelSummary summarize_model(const std::filesystem::path& path, const OpenOptions& options,
+                             double yarn) {
   ModelSummary summary;
   summary.files = open_model_files(path, options);
   summary.config = ModelConfig::from_json(summary.files.config, summary.files.config_file);
+  if (yarn > 0) stretch_context(summary.config, yarn);
   summary.program = build_program(summary.config);
   count_tensors(summary);
   try {

@@ -39,7 +39,8 @@ struct ModelSummary {
 };
 
 // Errors: those of opening the files and of the configuration.
-ModelSummary summarize_model(const std::filesystem::path& path, const OpenOptions& options);
+ModelSummary summarize_model(const std::filesystem::path& path, const OpenOptions& options,
+                             double yarn = 0);
 
 // For `context` positions. Error{invalid_argument} for more than the model has.
 MemoryEstimate estimate_memory(const ModelSummary& summary, std::int64_t context,

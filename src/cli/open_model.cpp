@@ -65,6 +65,7 @@ LoadOptions load_options(const GlobalOptions& globals) {
   LoadOptions options;
   options.threads = static_cast<int>(globals.threads);
   options.context = globals.max_context;
+  options.yarn = globals.yarn.value_or(0);
   choose_lane(globals.lane, options);
   return options;
 }

@@ -209,7 +209,7 @@ std::int64_t Scheduler::prompt_budget(const std::vector<PlannedRows>& plan) cons
   // Prices are known for what was tried: so little by little, and always something.
   return std::clamp(
       most, std::int64_t{1},
-      std::min(options_.prompt_rows, std::max(last_prompt_rows_ * 2, std::int64_t{8})));
+      std::min(options_.prompt_rows, std::max(last_prompt_rows_ * 3 / 2, std::int64_t{8})));
 }
 
 void Scheduler::plan_prompts(std::vector<PlannedRows>& plan) {

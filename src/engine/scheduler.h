@@ -20,7 +20,7 @@ namespace linnet {
 struct SchedulerOptions {
   std::int64_t most_running = 64;  // sequences
   std::int64_t prompt_rows = 512;  // of prompts in a pass in which nobody else waits
-  double longest_gap = 2.5;        // a pass with prompts may take so many times one without
+  double longest_gap = 2.25;       // a pass with prompts may take so many times one without
 };
 
 struct SchedulerCounts {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory_account.h"
 #include "model/build_program.h"
+#include "model/rope.h"
 #include "model/weights.h"
 
 namespace linnet {
@@ -31,6 +32,7 @@ std::shared_ptr<const Model> Model::load(const ModelFiles& files, const LoadOpti
   std::shared_ptr<Model> model(new Model());
   ModelConfig& config = model->config_;
   config = ModelConfig::from_json(files.config, files.config_file, options.task_head);
+  if (options.yarn > 0) stretch_context(config, options.yarn);
   if (!options.labels.empty() && !config.labels.empty()) config.labels = options.labels;
   model->context_ = chosen_context(config, options.context);
   auto program = std::make_shared<const Program>(build_program(config));

@@ -53,6 +53,8 @@ struct LoadOptions {
       open_packed;
   // The most positions a sequence may have (Model::context); 0: all that the model has.
   std::int64_t context = 0;
+  // Above 0: as many times the positions, see stretch_context().
+  double yarn = 0;
   // Called when the tensors were found, and nothing large was read yet: may refuse.
   std::function<void(const ModelConfig&, const Program&, const std::vector<Tensor>&)>
       before_weights;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "model/config_fields.h"
+#include "model/rope.h"
 
 namespace linnet {
 namespace {
@@ -164,6 +165,27 @@ void read_rope(const ConfigFields& fields, ModelConfig& config) {
          fmt::format("{} is missing (nor is it in rope_parameters); Linnet does not guess it",
                      fields.label("rope_theta")));
   }
+}
+
+void stretch_context(ModelConfig& config, double factor) {
+  const double positions = static_cast<double>(config.max_positions) * factor;
+  if (!(factor > 1) || !(positions <= static_cast<double>(kMostPositions))) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("a context of {} positions times {}: expected a factor above 1, and at most {} "
+                     "positions in all",
+                     config.max_positions, factor, kMostPositions));
+  }
+  RopeConfig& rope = config.rope;
+  if (rope.type != "default" || !(rope.theta > 1)) {
+    fail(ErrorCode::unsupported,
+         fmt::format("{}: its rotations are scaled already (type {}, base {}), so its context "
+                     "cannot be stretched",
+                     config.name, rope.type, rope.theta));
+  }
+  rope.type = "yarn";
+  rope.factor = factor;
+  rope.original_positions = config.max_positions;
+  config.max_positions = static_cast<std::int64_t>(positions);
 }
 
 }  // namespace linnet

@@ -41,6 +41,24 @@ std::string fault_of(std::string_view rope) {
 constexpr const char* kYarn =
     R"({"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 65536})";
 
+TEST_CASE("a stretched context is that of a config which says so") {
+  Json plain = smollm3("{}");
+  plain.set("rope_scaling", Json());
+  plain.set("max_position_embeddings", 65536);
+  ModelConfig config = ModelConfig::from_json(plain, "c.json");
+  stretch_context(config, 2);
+  const RopeTable expected = table_of(smollm3(R"({"rope_type": "yarn", "factor": 2.0,
+                                               "original_max_position_embeddings": 65536})"));
+  CHECK(config.max_positions == 131072);
+  CHECK(make_rope_table(config).inverse_frequency == expected.inverse_frequency);
+  CHECK(make_rope_table(config).attention_factor == expected.attention_factor);
+  CHECK_THROWS_AS(stretch_context(config, 2), Error);  // only once
+  ModelConfig again = ModelConfig::from_json(plain, "c.json");
+  for (const double factor : {1.0, 0.5, -1.0, std::nan(""), 1e9}) {
+    CHECK_THROWS_AS(stretch_context(again, factor), Error);
+  }
+}
+
 // Two layers, the second without rotation, and room for 16 positions.
 void configure(ModelFolder& folder, std::string_view rope) {
   folder.set("architectures", R"(["SmolLM3ForCausalLM"])");
