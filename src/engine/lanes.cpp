@@ -137,7 +137,8 @@ std::unique_ptr<Lane> make_native(const LaneChoice& choice, std::shared_ptr<cons
 
 // The formats are those of the file, so only they may be asked for.
 std::unique_ptr<Lane> open_packed(const LaneChoice& choice, std::shared_ptr<const Program> program,
-                                  const ModelFiles& files, std::shared_ptr<ThreadPool> pool) {
+                                  const ModelFiles& files, std::shared_ptr<ThreadPool> pool,
+                                  std::int64_t context) {
   const auto packed = PackedModel::open(files.packed, files.access);
   const auto is_wanted = [&](const PackedPart& part) {
     return part.format == "vector" || part.format == choice.weights ||
@@ -150,13 +151,22 @@ std::unique_ptr<Lane> open_packed(const LaneChoice& choice, std::shared_ptr<cons
                      "packed from",
                      files.packed.string(), choice.weights));
   }
+  const bool has_integers =
+      std::any_of(packed->parts().begin(), packed->parts().end(), [](const PackedPart& part) {
+        const auto format = matrix_format_of(part.format);
+        return format && rounds_activations(format->kind);
+      });
   NativeOptions options;
-  const auto has_integers = [](const PackedPart& part) {
-    const auto format = matrix_format_of(part.format);
-    return format && rounds_activations(format->kind);
+  options.cache = cache_format(choice, has_integers);
+  // The weights lie in the file, or in what was read of it and is in use already.
+  const auto memory_of = [&](const LaneChoice& other) -> std::optional<LaneMemory> {
+    if (other.weights != choice.weights) return std::nullopt;
+    NativeOptions with = options;
+    with.cache = cache_format(other, has_integers);
+    return LaneMemory{"native", "as they were packed", 0,
+                      native_memory(lower(*program).program, *program, with).cache_block};
   };
-  options.cache = cache_format(
-      choice, std::any_of(packed->parts().begin(), packed->parts().end(), has_integers));
+  require_memory(choice, *program, memory_of, context);
   return std::make_unique<NativeLane>(std::move(program), *packed, std::move(pool), options);
 }
 
@@ -225,7 +235,10 @@ void choose_lane(const LaneChoice& choice, LoadOptions& options) {
     options.before_weights = [choice, context = options.context](
                                  const ModelConfig& config, const Program& program,
                                  const std::vector<Tensor>& weights) {
-      require_memory(choice, program, weights, context == 0 ? config.context() : context);
+      const auto memory_of = [&](const LaneChoice& other) -> std::optional<LaneMemory> {
+        return lane_memory(other, program, weights);
+      };
+      require_memory(choice, program, memory_of, context == 0 ? config.context() : context);
     };
   }
   if (choice.lane == "reference") {
@@ -239,8 +252,8 @@ void choose_lane(const LaneChoice& choice, LoadOptions& options) {
     return make_native(choice, std::move(program), weights, std::move(pool));
   };
   options.open_packed = [choice](std::shared_ptr<const Program> program, const ModelFiles& files,
-                                 std::shared_ptr<ThreadPool> pool) {
-    return open_packed(choice, std::move(program), files, std::move(pool));
+                                 std::shared_ptr<ThreadPool> pool, std::int64_t context) {
+    return open_packed(choice, std::move(program), files, std::move(pool), context);
   };
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,11 +69,14 @@ LaneMemory lane_memory(const LaneChoice& choice, const Program& program,
 // positions.
 std::uint64_t lane_scratch(const LaneChoice& choice, const Program& program, std::int64_t context);
 
+// What the lane of a choice would hold; none when these weights cannot be had so.
+using LaneMemoryOf = std::function<std::optional<LaneMemory>(const LaneChoice&)>;
+
 // Error{out_of_memory} with the arithmetic and what would fit, when weights, the cache of one
 // sequence of `context` positions, and scratch do not fit the limit of the choice, beside what is
-// in use already.
-void require_memory(const LaneChoice& choice, const Program& program,
-                    const std::vector<Tensor>& weights, std::int64_t context);
+// in use already. A limit of 0 is none.
+void require_memory(const LaneChoice& choice, const Program& program, const LaneMemoryOf& memory_of,
+                    std::int64_t context);
 
 // Sets LoadOptions::make_lane, and before_weights under a memory limit. Error{invalid_argument} for
 // a name that is none of those above. The maker then throws Error{unsupported} when "native" was

@@ -17,9 +17,9 @@ std::string size_text(std::uint64_t bytes) {
 
 class MemoryCheck {
  public:
-  MemoryCheck(const Program& program, const std::vector<Tensor>& weights, std::uint64_t limit,
+  MemoryCheck(const Program& program, const LaneMemoryOf& memory_of, std::uint64_t limit,
               std::uint64_t in_use)
-      : program_(program), weights_(weights), limit_(limit), in_use_(in_use) {}
+      : program_(program), memory_of_(memory_of), limit_(limit), in_use_(in_use) {}
 
   struct Need {
     LaneMemory lane;
@@ -27,8 +27,11 @@ class MemoryCheck {
     std::uint64_t scratch = 0;
     std::uint64_t total = 0;
   };
-  Need need(const LaneChoice& choice, std::int64_t context) const {
-    Need need{lane_memory(choice, program_, weights_)};
+  // None for weights that cannot be had so.
+  std::optional<Need> need(const LaneChoice& choice, std::int64_t context) const {
+    const std::optional<LaneMemory> memory = memory_of_(choice);
+    if (!memory) return std::nullopt;
+    Need need{*memory};
     constexpr std::int64_t kSlab = BlockPool::kSlabBlocks * KvCache::kBlockPositions;
     const std::int64_t slabs = (context - 1) / kSlab + 1;
     need.cache = static_cast<std::uint64_t>(slabs * BlockPool::kSlabBlocks * need.lane.cache_block);
@@ -37,7 +40,8 @@ class MemoryCheck {
     return need;
   }
   bool fits(const LaneChoice& choice, std::int64_t context) const {
-    return need(choice, context).total <= limit_;
+    const std::optional<Need> need = this->need(choice, context);
+    return need && need->total <= limit_;
   }
   // The longest context that fits, up to `most`; 0: none.
   std::int64_t longest(const LaneChoice& choice, std::int64_t most) const {
@@ -63,7 +67,7 @@ class MemoryCheck {
       text += (text.empty() ? "It fits with" : ", or with") + options;
     };
     add(choice, "");
-    const bool is_native = need(choice, context).lane.lane == "native";
+    const bool is_native = need(choice, context)->lane.lane == "native";
     if (is_native && choice.cache != "i8") {
       LaneChoice other = choice;
       other.cache = "i8";
@@ -81,19 +85,20 @@ class MemoryCheck {
 
  private:
   const Program& program_;
-  const std::vector<Tensor>& weights_;
+  const LaneMemoryOf& memory_of_;
   std::uint64_t limit_;
   std::uint64_t in_use_;
 };
 
 }  // namespace
 
-void require_memory(const LaneChoice& choice, const Program& program,
-                    const std::vector<Tensor>& weights, std::int64_t context) {
+void require_memory(const LaneChoice& choice, const Program& program, const LaneMemoryOf& memory_of,
+                    std::int64_t context) {
   const std::uint64_t limit = choice.memory_limit;
+  if (limit == 0) return;
   const auto in_use = static_cast<std::uint64_t>(memory_stats().active);
-  const MemoryCheck check(program, weights, limit, in_use);
-  const MemoryCheck::Need need = check.need(choice, context);
+  const MemoryCheck check(program, memory_of, limit, in_use);
+  const MemoryCheck::Need need = check.need(choice, context).value();
   if (need.total <= limit) return;
   std::string sum =
       fmt::format("{} of weights ({}) + {} of cache ({} positions{}) + {} of scratch",

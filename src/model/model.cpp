@@ -40,8 +40,9 @@ std::shared_ptr<const Model> Model::load(const ModelFiles& files, const LoadOpti
   if (!files.packed.empty() && options.open_packed) {
     const auto start = Clock::now();
     model->report_.file_bytes = std::filesystem::file_size(files.packed);
-    model->lane_ = options.open_packed(program, files, pool);
+    model->lane_ = options.open_packed(program, files, pool, model->context_);
     model->report_.seconds = seconds_since(start);
+    memory_stats();  // for whoever listens
     return model;
   }
   LoadOptions weight_options = options;

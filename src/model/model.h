@@ -47,9 +47,10 @@ struct LoadOptions {
   std::function<std::unique_ptr<Lane>(std::shared_ptr<const Program>, const std::vector<Tensor>&,
                                       std::shared_ptr<ThreadPool>)>
       make_lane;
-  // Makes a lane from packed weights (ModelFiles::packed); without it such a model is refused.
+  // Makes a lane from packed weights (ModelFiles::packed) for sequences of so many positions;
+  // without it such a model is refused. May refuse what before_weights would.
   std::function<std::unique_ptr<Lane>(std::shared_ptr<const Program>, const ModelFiles&,
-                                      std::shared_ptr<ThreadPool>)>
+                                      std::shared_ptr<ThreadPool>, std::int64_t)>
       open_packed;
   // The most positions a sequence may have (Model::context); 0: all that the model has.
   std::int64_t context = 0;

@@ -3,9 +3,12 @@
 
 #include "base/error.h"
 #include "base/memory_account.h"
+#include "base/telemetry.h"
 #include "engine/generator.h"
 #include "engine/lanes.h"
+#include "engine/pack.h"
 #include "engine/tiny_model.h"
+#include "formats/temp_folder.h"
 
 using namespace linnet;
 
@@ -102,4 +105,43 @@ TEST_CASE("beyond the limit a run is an error, and the sequence can go on") {
     CHECK(generator.generate(shorter, config).ids == expected);
   }
   CHECK(generator.generate(longer, config).ids.size() > 0);
+}
+
+TEST_CASE("packed models are added up too, without weights, and tell what is held") {
+  const TempFolder folder;
+  const auto packed = folder / "packed";
+  LaneChoice choice;
+  choice.weights = "f32";
+  {
+    LoadOptions options;
+    choose_lane(choice, options);
+    const ModelFiles files = open_model_files(tiny_folder());
+    pack_model(*Model::load(files, options), files, packed, false);
+  }
+  const ModelFiles files = open_model_files(packed);
+  choice.weights = "auto";
+  const auto held = [] { return static_cast<std::uint64_t>(memory_stats().active); };
+  // Keys and values of 4096 positions, 8 layers and 2 heads of 32, in f32.
+  const std::uint64_t cache = std::uint64_t{4096} * 8 * 2 * 2 * 32 * 4;
+  std::string message;
+  try {
+    Model::load(files, limited(choice, held() + cache, 0));
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::out_of_memory);
+    message = error.what();
+  }
+  CAPTURE(message);
+  CHECK(message.find("0.0 MB of weights (as they were packed)") != std::string::npos);
+  CHECK(message.find("--max-context") != std::string::npos);
+  CHECK(message.find("with --cache i8") != std::string::npos);
+  CHECK(message.find("--weights") == std::string::npos);
+
+  int told = 0;
+  const std::uint64_t limit = held() + 2 * cache;
+  const auto subscription = Telemetry::instance().subscribe(
+      [&](const TelemetryEvent& event) { told += event.name == "memory.stats"; });
+  const auto model = Model::load(files, limited(choice, limit, 0));
+  CHECK(told == 2);  // by the check, and after the model was loaded
+  CHECK_NOTHROW(Model::load(files, limited(choice, 0, 0)));
+  CHECK(told == 3);
 }
