@@ -37,8 +37,10 @@ PackedFormat format_named(const std::string& name) {
   return *found;
 }
 
-// Four bits are too few for the head: a third of the whole error would be its own.
+// Four bits are too few for the head: a third of the whole error would be its own. bitsandbytes
+// leaves it as it is beside NF4.
 PackedFormat head_format(PackedFormat weights) {
+  if (weights == PackedFormat::nf4) return PackedFormat::bf16;
   return weights == PackedFormat::n4 ? PackedFormat::s6 : weights;
 }
 

@@ -26,11 +26,12 @@ struct LaneChoice {
   // native/fallback_lane.h; the files' weights then stay in memory beside the packed ones, mapped
   // where the files are.
   std::string request_fallback = "raise";
-  // Of the native lane: f32, bf16 and f16 (f32 arithmetic on the weights as they are, or rounded to
-  // those types); i8, n4 and s6 (integer weights and activations, see tensor/quantized_rows.h;
-  // under n4 embedding and head are s6). "auto": each matrix as the files store it where that is
-  // one of these, or codes in groups as in GGUF files ("grouped": int8 activations with a scale per
-  // group); the others f32, up to 4 GiB of the whole model, else i8.
+  // Of the native lane: f32, bf16, f16, mxfp8 and nf4 (f32 arithmetic on the weights as they are,
+  // or rounded to those numbers; under nf4 embedding and head are bf16); i8, n4 and s6 (integer
+  // weights and activations, see tensor/quantized_rows.h; under n4 embedding and head are s6).
+  // "auto": each matrix as the files store it where that is one of these, or codes in groups as in
+  // GGUF files ("grouped": int8 activations with a scale per group); the others f32, up to 4 GiB of
+  // the whole model, else i8.
   std::string weights = "auto";
   // Of the native lane: f32 or i8. "auto": i8 where any matrix is of whole numbers, whose products
   // round activations to int8 as well; else f32.

@@ -225,8 +225,9 @@ std::optional<CodedEntry> nf4_entry(const TensorInfo& codes, CodedParts& parts) 
                  dynamic_levels());
   }
   const auto make = [&stored, name, state] { return make_nf4(stored, name, state); };
-  return state.is_nested ? make_entry(codes, state.shape, "nf4", {&absmax, nested}, make)
-                         : make_entry(codes, state.shape, "nf4", {&absmax}, make);
+  const std::string_view format = nf4_format(state.shape, state.block);
+  return state.is_nested ? make_entry(codes, state.shape, format, {&absmax, nested}, make)
+                         : make_entry(codes, state.shape, format, {&absmax}, make);
 }
 
 }  // namespace

@@ -137,10 +137,13 @@ struct Kernels {
   // see GroupedFormat), and the group's values: 12 + group bytes.
   void (*quantize_groups)(const float* x, std::int64_t inputs, std::int64_t group,
                           std::int32_t zero, std::byte* to);
-  // Linears by format of the packed matrix. x: floats for f32, bf16 and f16, else int8.
+  // Linears by format of the packed matrix (linear_of). x: floats for f32, bf16, f16, nf4 and
+  // mxfp8, else int8.
   void (*linear_f32)(const LinearTask& task);
   void (*linear_bf16)(const LinearTask& task);
   void (*linear_f16)(const LinearTask& task);
+  void (*linear_nf4)(const LinearTask& task);
+  void (*linear_mxfp8)(const LinearTask& task);
   void (*linear_i8)(const LinearTask& task);
   void (*linear_n4)(const LinearTask& task);
   void (*linear_s6)(const LinearTask& task);

@@ -34,6 +34,9 @@ struct Avx2Lanes {
     I even, odd;
   };
   using Table = __m256i;
+  struct Levels {
+    __m256 first, last;
+  };
 
   static F load(const float* from) { return {_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8)}; }
   static void store(float* to, F x) {
@@ -151,8 +154,34 @@ struct Avx2Lanes {
     high = {_mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(a, 4), mask)),
             _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(b, 4), mask))};
   }
+  static Levels load_levels(const float* levels) {
+    return {_mm256_loadu_ps(levels), _mm256_loadu_ps(levels + 8)};
+  }
+  static void choose_levels(const std::byte* from, Levels levels, F& low, F& high) {
+    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    const __m256i a = _mm256_cvtepu8_epi32(codes);
+    const __m256i b = _mm256_cvtepu8_epi32(_mm_srli_si128(codes, 8));
+    low = {chosen(a, levels), chosen(b, levels)};
+    high = {chosen(_mm256_srli_epi32(a, 4), levels), chosen(_mm256_srli_epi32(b, 4), levels)};
+  }
+  static F load_e4m3(const std::byte* from) {
+    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    return {e4m3(_mm256_cvtepi8_epi32(codes)),
+            e4m3(_mm256_cvtepi8_epi32(_mm_srli_si128(codes, 8)))};
+  }
 
  private:
+  // The low three bits of a code choose within each half of the levels, the fourth the half.
+  static __m256 chosen(__m256i codes, Levels levels) {
+    const __m256 half = _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28));
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(levels.first, codes),
+                            _mm256_permutevar8x32_ps(levels.last, codes), half);
+  }
+  static __m256 e4m3(__m256i codes) {
+    const __m256i bits = _mm256_and_si256(_mm256_slli_epi32(codes, 20),
+                                          _mm256_set1_epi32(static_cast<int>(0x87F00000)));
+    return _mm256_mul_ps(_mm256_castsi256_ps(bits), _mm256_set1_ps(0x1p120f));
+  }
   // Without F16C, which a processor with AVX2 need not have.
   static __m256 widen_f16(const std::uint16_t* from) {
     const __m256i bits =

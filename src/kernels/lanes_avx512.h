@@ -30,6 +30,7 @@ struct Avx512Lanes {
     __m512i even, odd;  // int16, one per two bytes of a vector of codes
   };
   using Table = __m512i;
+  using Levels = __m512;
 
   static F load(const float* from) { return _mm512_loadu_ps(from); }
   static void store(float* to, F a) { _mm512_storeu_ps(to, a); }
@@ -133,6 +134,21 @@ struct Avx512Lanes {
     const __m512i mask = _mm512_set1_epi8(15);
     low = _mm512_shuffle_epi8(table, _mm512_and_si512(codes, mask));
     high = _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16(codes, 4), mask));
+  }
+  static Levels load_levels(const float* levels) { return _mm512_loadu_ps(levels); }
+  // A permutation looks at the low four bits of its indices only.
+  static void choose_levels(const std::byte* from, Levels levels, F& low, F& high) {
+    const __m512i codes =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    low = _mm512_permutexvar_ps(codes, levels);
+    high = _mm512_permutexvar_ps(_mm512_srli_epi32(codes, 4), levels);
+  }
+  static F load_e4m3(const std::byte* from) {
+    const __m512i codes =
+        _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    const __m512i bits = _mm512_and_si512(_mm512_slli_epi32(codes, 20),
+                                          _mm512_set1_epi32(static_cast<int>(0x87F00000)));
+    return _mm512_mul_ps(_mm512_castsi512_ps(bits), _mm512_set1_ps(0x1p120f));
   }
 
  private:

@@ -38,6 +38,7 @@ struct NeonLanes {
     int16x8_t even[4], odd[4];
   };
   using Table = int8x16_t;
+  using Levels = uint8x16x4_t;
 
 #define LINNET_EACH(type, expression)                  \
   type out;                                            \
@@ -169,8 +170,44 @@ struct NeonLanes {
     }
   }
 #undef LINNET_EACH
+  static Levels load_levels(const float* levels) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(levels);
+    return {{vld1q_u8(bytes), vld1q_u8(bytes + 16), vld1q_u8(bytes + 32), vld1q_u8(bytes + 48)}};
+  }
+  static void choose_levels(const std::byte* from, Levels levels, F& low, F& high) {
+    const uint8x16_t codes = vld1q_u8(reinterpret_cast<const std::uint8_t*>(from));
+    const Words low_codes = widen_bytes(vandq_u8(codes, vdupq_n_u8(15)));
+    const Words high_codes = widen_bytes(vshrq_n_u8(codes, 4));
+    for (int i = 0; i < 4; ++i) {
+      low.q[i] = chosen(low_codes.q[i], levels);
+      high.q[i] = chosen(high_codes.q[i], levels);
+    }
+  }
+  static F load_e4m3(const std::byte* from) {
+    const Words codes = widen_bytes(vld1q_u8(reinterpret_cast<const std::uint8_t*>(from)));
+    F out;
+    for (int i = 0; i < 4; ++i) {
+      const uint32x4_t sign = vshlq_n_u32(vandq_u32(codes.q[i], vdupq_n_u32(0x80)), 24);
+      const uint32x4_t rest = vshlq_n_u32(vandq_u32(codes.q[i], vdupq_n_u32(0x7F)), 20);
+      out.q[i] = vmulq_n_f32(vreinterpretq_f32_u32(vorrq_u32(sign, rest)), 0x1p120f);
+    }
+    return out;
+  }
 
  private:
+  struct Words {
+    uint32x4_t q[4];
+  };
+  static Words widen_bytes(uint8x16_t bytes) {
+    const uint16x8_t low = vmovl_u8(vget_low_u8(bytes)), high = vmovl_u8(vget_high_u8(bytes));
+    return {{vmovl_u16(vget_low_u16(low)), vmovl_u16(vget_high_u16(low)),
+             vmovl_u16(vget_low_u16(high)), vmovl_u16(vget_high_u16(high))}};
+  }
+  // The four bytes of level c are the bytes 4c to 4c + 3 of the table.
+  static float32x4_t chosen(uint32x4_t codes, Levels levels) {
+    const uint32x4_t bytes = vmlaq_n_u32(vdupq_n_u32(0x03020100), codes, 0x04040404);
+    return vreinterpretq_f32_u8(vqtbl4q_u8(levels, vreinterpretq_u8_u32(bytes)));
+  }
   static int8x16_t level(uint8x16_t codes, int16x8_t even_scales, int16x8_t odd_scales) {
     return scaled(vqtbl1q_s8(vld1q_s8(kN4Levels), codes), even_scales, odd_scales);
   }

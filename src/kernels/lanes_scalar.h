@@ -41,6 +41,7 @@ struct ScalarLanes {
     const std::int8_t* scale;
   };
   using Table = const std::int8_t*;
+  using Levels = const float*;
 
 #define LINNET_EACH(expression)                            \
   F out;                                                   \
@@ -186,6 +187,26 @@ struct ScalarLanes {
       low.byte[i] = table[code & 15];
       high.byte[i] = table[code >> 4];
     }
+  }
+  // Sixteen bytes with the codes of two inputs: the levels of the low and of the high four bits.
+  static Levels load_levels(const float* levels) { return levels; }
+  static void choose_levels(const std::byte* from, Levels levels, F& low, F& high) {
+    for (int i = 0; i < 16; ++i) {
+      const int code = static_cast<int>(from[i]);
+      low.lane[i] = levels[code & 15];
+      high.lane[i] = levels[code >> 4];
+    }
+  }
+  // E4M3 but for its NaN, which comes out as 480: the bits in their places within an f32, whose
+  // exponent is then 120 too small.
+  static F load_e4m3(const std::byte* from) {
+    F out;
+    for (int i = 0; i < 16; ++i) {
+      const auto code = static_cast<std::uint32_t>(from[i]);
+      const std::uint32_t bits = (code & 0x80u) << 24 | (code & 0x7Fu) << 20;
+      out.lane[i] = __builtin_bit_cast(float, bits) * 0x1p120f;
+    }
+    return out;
   }
 
  private:

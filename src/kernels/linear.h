@@ -5,6 +5,7 @@
 
 #include "kernels/activation.h"
 #include "kernels/kernels.h"
+#include "kernels/numbers.h"
 #include "tensor/n4.h"
 
 namespace linnet {
@@ -166,15 +167,23 @@ struct CodeTile {
   }
 };
 
-// The numbers of matrices of floats that are not f32.
-struct Bf16 {
-  std::uint16_t bits;
-};
-struct F16 {
-  std::uint16_t bits;
+// Calls use(low, high) for every input of a strip of numbers: the weights of the first and of the
+// last sixteen outputs. Strips of codes that stand for floats have the same (float_codes.h).
+template <class Number>
+struct NumberStrip {
+  template <class L, class Use>
+  [[gnu::always_inline]] static inline void walk(const std::byte* at, std::int64_t inputs,
+                                                 Use use) {
+    const auto* numbers = reinterpret_cast<const Number*>(at);
+    for (std::int64_t k = 0; k < inputs; ++k) {
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(numbers) + kPrefetchBytes);
+      use(load_numbers<L>(numbers), load_numbers<L>(numbers + 16));
+      numbers += kStripOutputs;
+    }
+  }
 };
 
-template <class Number>
+template <class Strip>
 struct FloatTile {
   static constexpr std::int64_t kInputsPerUnit = 1;
   template <class L, int M>
@@ -183,20 +192,17 @@ struct FloatTile {
     F sums[M][2];
 #pragma GCC unroll 12
     for (int m = 0; m < M; ++m) sums[m][0] = sums[m][1] = L::splat(0.0f);
-    const auto* weights = reinterpret_cast<const Number*>(source.strip);
     const auto* x = reinterpret_cast<const float*>(source.x);
-    for (std::int64_t k = 0; k < task.inputs; ++k) {
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(weights) + kPrefetchBytes);
-      const F low = load_number(L{}, weights), high = load_number(L{}, weights + 16);
+    Strip::template walk<L>(
+        source.strip, task.inputs, [&](F low, F high) __attribute__((always_inline)) {
 #pragma GCC unroll 12
-      for (int m = 0; m < M; ++m) {
-        const F value = L::splat(x[m]);
-        sums[m][0] = L::fma(low, value, sums[m][0]);
-        sums[m][1] = L::fma(high, value, sums[m][1]);
-      }
-      weights += kStripOutputs;
-      x += M;
-    }
+          for (int m = 0; m < M; ++m) {
+            const F value = L::splat(x[m]);
+            sums[m][0] = L::fma(low, value, sums[m][0]);
+            sums[m][1] = L::fma(high, value, sums[m][1]);
+          }
+          x += M;
+        });
     alignas(64) float results[M][kStripOutputs];
 #pragma GCC unroll 12
     for (int m = 0; m < M; ++m) {
@@ -204,20 +210,6 @@ struct FloatTile {
       L::store(results[m] + 16, sums[m][1]);
     }
     for (int m = 0; m < M; ++m) finish<L>(task, strip, source.row + m, results[m]);
-  }
-
- private:
-  template <class L>
-  [[gnu::always_inline]] static inline typename L::F load_number(L, const float* from) {
-    return L::load(from);
-  }
-  template <class L>
-  [[gnu::always_inline]] static inline typename L::F load_number(L, const Bf16* from) {
-    return L::load_bf16(&from->bits);
-  }
-  template <class L>
-  [[gnu::always_inline]] static inline typename L::F load_number(L, const F16* from) {
-    return L::load_f16(&from->bits);
   }
 };
 
@@ -247,8 +239,8 @@ inline void run_strip(const LinearTask& task, std::int64_t strip, const std::byt
 template <class L, class Number>
 void linear_float(const LinearTask& task) {
   for (std::int64_t strip = task.first_strip; strip < task.end_strip; ++strip) {
-    run_strip<L, FloatTile<Number>, L::kTileRows>(task, strip,
-                                                  task.strips + strip * task.strip_bytes, nullptr);
+    run_strip<L, FloatTile<NumberStrip<Number>>, L::kTileRows>(
+        task, strip, task.strips + strip * task.strip_bytes, nullptr);
   }
 }
 
@@ -278,7 +270,7 @@ inline void widen_strip(const std::byte* weights, std::int64_t inputs, std::byte
 }
 
 // Few rows widen the codes in registers, once per tile; many rows share one widened strip.
-template <class L, class Tile, auto kWiden>
+template <class L, class Tile, class WideTile, auto kWiden>
 void linear_codes(const LinearTask& task) {
   for (std::int64_t strip = task.first_strip; strip < task.end_strip; ++strip) {
     const std::byte* weights = task.strips + strip * task.strip_bytes;
@@ -287,14 +279,14 @@ void linear_codes(const LinearTask& task) {
       run_strip<L, Tile, L::kWidenRows>(task, strip, weights, scales);
     } else {
       kWiden(weights, task.inputs, task.scratch);
-      run_strip<L, ByteTile, L::kTileRows>(task, strip, task.scratch, scales);
+      run_strip<L, WideTile, L::kTileRows>(task, strip, task.scratch, scales);
     }
   }
 }
 
 template <class L>
 void linear_n4(const LinearTask& task) {
-  linear_codes<L, CodeTile, widen_strip<L>>(task);
+  linear_codes<L, CodeTile, ByteTile, widen_strip<L>>(task);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/packed_matrix.h"
+#include "kernels/matrix_format.h"
 
 namespace linnet {
 

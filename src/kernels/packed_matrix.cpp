@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/float_code_strip.h"
 #include "tensor/dtype.h"
 #include "tensor/quantized_rows.h"
 
@@ -56,6 +57,10 @@ std::int64_t group6_place(std::int64_t output, std::int64_t group) {
   return group / 2 * kBlock6Bytes + group % 2 * kStripOutputs + output;
 }
 
+constexpr bool is_plain(PackedFormat format) {
+  return format == PackedFormat::f32 || format == PackedFormat::bf16 || format == PackedFormat::f16;
+}
+
 // Fills one strip, which is zeroed. The tile and the rows are reused from strip to strip.
 class StripWriter {
  public:
@@ -63,7 +68,7 @@ class StripWriter {
       : shape_(shape),
         width_(width),
         source_(source),
-        tile_(static_cast<std::size_t>(width * (is_integer(shape.format) ? 1 : kStripOutputs))) {}
+        tile_(static_cast<std::size_t>(width * (is_plain(shape.format) ? kStripOutputs : 1))) {}
 
   // The source rows of the strip's outputs, which may be fewer than 32.
   void write(std::span<const std::int64_t> rows, std::byte* strip) {
@@ -76,6 +81,10 @@ class StripWriter {
         case PackedFormat::bf16:
         case PackedFormat::f16:
           read_floats(row, tile_.data() + output * width_);
+          break;
+        case PackedFormat::mxfp8:
+        case PackedFormat::nf4:
+          write_codes(output, row, *float_code(shape_.format));
           break;
         case PackedFormat::i8:
           write_i8(output, row);
@@ -123,6 +132,13 @@ class StripWriter {
   }
   void put_scale(std::int64_t output, float scale) {
     std::memcpy(strip_ + shape_.strip_bytes() - kScaleBytes + 4 * output, &scale, sizeof scale);
+  }
+  void write_codes(std::int64_t output, std::int64_t row, FloatCode code) {
+    if (row < 0) return;  // codes of zero, or the scale zero
+    if (!source_.read_float_codes(row, code, codes_)) {
+      encode_float_codes(code, floats(row), codes_);
+    }
+    write_float_codes(code, output, codes_, strip_);
   }
   // Four codes at a time lie together.
   void write_i8(std::int64_t output, std::int64_t row) {
@@ -182,6 +198,7 @@ class StripWriter {
   N4Row n4_;
   S6Row s6_;
   GroupedRow grouped_;
+  FloatCodeRow codes_;
   std::byte* strip_ = nullptr;
 };
 
@@ -196,26 +213,6 @@ class FloatRows final : public RowSource {
 
 }  // namespace
 
-std::string_view packed_format_name(PackedFormat format) {
-  switch (format) {
-    case PackedFormat::f32:
-      return "f32";
-    case PackedFormat::bf16:
-      return "bf16";
-    case PackedFormat::f16:
-      return "f16";
-    case PackedFormat::i8:
-      return "i8";
-    case PackedFormat::n4:
-      return "n4";
-    case PackedFormat::s6:
-      return "s6";
-    case PackedFormat::grouped:
-      return "grouped";
-  }
-  return "";
-}
-
 std::int64_t PackedShape::strip_bytes() const {
   switch (format) {
     case PackedFormat::f32:
@@ -223,6 +220,9 @@ std::int64_t PackedShape::strip_bytes() const {
     case PackedFormat::bf16:
     case PackedFormat::f16:
       return inputs * kStripOutputs * 2;
+    case PackedFormat::mxfp8:
+    case PackedFormat::nf4:
+      return float_strip_bytes(*float_code(format), inputs);
     case PackedFormat::i8:
       return inputs * kStripOutputs + kScaleBytes;
     case PackedFormat::n4: {
@@ -246,25 +246,9 @@ std::int64_t PackedShape::row_bytes() const {
 
 std::int64_t PackedShape::scratch_bytes() const {
   if (format == PackedFormat::grouped) return grouped.scratch_bytes();
+  if (float_code(format)) return kStripOutputs * inputs * 4;
   const bool widens = format == PackedFormat::n4 || format == PackedFormat::s6;
   return widens ? kStripOutputs * inputs : 0;
-}
-
-MatrixFormat joined_format(const MatrixFormat& a, const MatrixFormat& b) {
-  if (a == b) return a;
-  if (a.kind == PackedFormat::grouped && b.kind == PackedFormat::grouped) {
-    const auto joined = joined_format(a.grouped, b.grouped);
-    return joined ? MatrixFormat(*joined) : PackedFormat::f32;
-  }
-  constexpr PackedFormat kFromFinest[] = {PackedFormat::f32,     PackedFormat::f16,
-                                          PackedFormat::grouped, PackedFormat::bf16,
-                                          PackedFormat::i8,      PackedFormat::s6};
-  for (const PackedFormat format : kFromFinest) {
-    if (a.kind != format && b.kind != format) continue;
-    const bool is_exact = format != PackedFormat::f16 && format != PackedFormat::grouped;
-    return is_exact ? format : PackedFormat::f32;
-  }
-  return PackedFormat::n4;
 }
 
 RowTiling row_tiling(const Kernels& kernels, PackedFormat format, std::int64_t rows) {
@@ -326,6 +310,9 @@ void PackedMatrix::decode_output(std::int64_t output, std::int64_t inputs, float
   if (shape_.format == PackedFormat::grouped) {
     return read_grouped(shape_.grouped, strip, n, inputs, out);
   }
+  if (const auto code = float_code(shape_.format)) {
+    return read_float_codes(*code, strip, n, inputs, out);
+  }
   float scale = 1;
   if (is_integer(shape_.format)) {
     std::memcpy(&scale, strip + shape_.strip_bytes() - kScaleBytes + 4 * n, sizeof scale);
@@ -364,6 +351,8 @@ void PackedMatrix::decode_output(std::int64_t output, std::int64_t inputs, float
         out[k] = scale * static_cast<float>(s6_byte((low | high << 4) - 32, c));
         break;
       }
+      case PackedFormat::mxfp8:
+      case PackedFormat::nf4:
       case PackedFormat::grouped:
         break;
     }

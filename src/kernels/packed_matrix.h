@@ -14,7 +14,7 @@
 //              (high), of 8-11 and 12-15, and the upper two bits of all, inputs 0-3 in bits 0 and
 //              1, and so on; outputs and inputs in a vector as in n4. The last block may have one
 //              group only. Then [32] f32 scales.
-//   grouped    see grouped_strip.h.
+//   grouped    see grouped_strip.h.     nf4, mxfp8  see float_code_strip.h.
 // Integer formats pad the inputs with zeros to a multiple of 64; all pad the outputs to 32.
 #pragma once
 
@@ -23,39 +23,13 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include "base/memory_account.h"
 #include "base/thread_pool.h"
-#include "kernels/grouped_strip.h"
-#include "kernels/kernels.h"
+#include "kernels/matrix_format.h"
 #include "tensor/coded_rows.h"
 
 namespace linnet {
-
-enum class PackedFormat : std::uint8_t { f32, bf16, f16, i8, n4, s6, grouped };
-
-inline constexpr PackedFormat kPackedFormats[] = {PackedFormat::f32, PackedFormat::bf16,
-                                                  PackedFormat::f16, PackedFormat::i8,
-                                                  PackedFormat::n4,  PackedFormat::s6};
-
-std::string_view packed_format_name(PackedFormat format);
-inline bool is_integer(PackedFormat format) {
-  return format == PackedFormat::i8 || format == PackedFormat::n4 || format == PackedFormat::s6;
-}
-
-// A format with what it needs to be whole.
-struct MatrixFormat {
-  MatrixFormat() = default;
-  MatrixFormat(PackedFormat of) : kind(of) {}
-  MatrixFormat(const GroupedFormat& of) : kind(PackedFormat::grouped), grouped(of) {}
-  PackedFormat kind = PackedFormat::f32;
-  GroupedFormat grouped = {};  // of that kind
-  bool operator==(const MatrixFormat&) const = default;
-};
-// The smallest format that holds matrices of both, which are to be one: exact where one of them is
-// grouped or f16, else the finer one.
-MatrixFormat joined_format(const MatrixFormat& a, const MatrixFormat& b);
 
 struct PackedShape {
   PackedFormat format = PackedFormat::f32;
@@ -84,7 +58,7 @@ PackedShape packed_shape(const MatrixFormat& format, std::int64_t outputs, std::
 class PackedMatrix {
  public:
   // `rows`: the source row of every output in the order of the strips; -1 pads. A row that is
-  // stored in the same integer format keeps its codes; any other is decoded and encoded anew. A
+  // stored in the same format of codes keeps them; any other is decoded and encoded anew. A
   // grouped matrix takes only rows that the source gives as such.
   // Errors: out_of_memory; what the source throws.
   static PackedMatrix pack(const MatrixFormat& format, std::span<const std::int64_t> rows,

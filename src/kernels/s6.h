@@ -63,7 +63,7 @@ inline void widen_s6(const std::byte* weights, std::int64_t inputs, std::byte* t
 
 template <class L>
 void linear_s6(const LinearTask& task) {
-  linear_codes<L, SixBitTile, widen_s6<L>>(task);
+  linear_codes<L, SixBitTile, ByteTile, widen_s6<L>>(task);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "kernels/attend.h"
 #include "kernels/ceiling.h"
+#include "kernels/float_codes.h"
 #include "kernels/grouped.h"
 #include "kernels/kernels.h"
 #include "kernels/linear.h"
@@ -33,6 +34,8 @@ constexpr Kernels make_table(std::string_view name, std::string_view needs,
       .linear_f32 = linear_float<L, float>,
       .linear_bf16 = linear_float<L, Bf16>,
       .linear_f16 = linear_float<L, F16>,
+      .linear_nf4 = linear_float_codes<L, Nf4Strip>,
+      .linear_mxfp8 = linear_float_codes<L, Mxfp8Strip>,
       .linear_i8 = linear_i8<L>,
       .linear_n4 = linear_n4<L>,
       .linear_s6 = linear_s6<L>,

@@ -57,19 +57,21 @@ class JoinedRows final : public RowSource {
     source.part->decode_row(source.row, out);
   }
   bool read_i8(std::int64_t row, I8Row& out) const override {
-    const Source source = find(row);
-    const CodedRows* rows = source.part->coded_rows();
-    return rows != nullptr && rows->read_i8(source.row, out);
+    return read([&](const CodedRows& rows, std::int64_t own) { return rows.read_i8(own, out); },
+                row);
   }
   bool read_n4(std::int64_t row, N4Row& out) const override {
-    const Source source = find(row);
-    const CodedRows* rows = source.part->coded_rows();
-    return rows != nullptr && rows->read_n4(source.row, out);
+    return read([&](const CodedRows& rows, std::int64_t own) { return rows.read_n4(own, out); },
+                row);
   }
   bool read_s6(std::int64_t row, S6Row& out) const override {
-    const Source source = find(row);
-    const CodedRows* rows = source.part->coded_rows();
-    return rows != nullptr && rows->read_s6(source.row, out);
+    return read([&](const CodedRows& rows, std::int64_t own) { return rows.read_s6(own, out); },
+                row);
+  }
+  bool read_float_codes(std::int64_t row, FloatCode code, FloatCodeRow& out) const override {
+    return read([&](const CodedRows& rows,
+                    std::int64_t own) { return rows.read_float_codes(own, code, out); },
+                row);
   }
   bool read_grouped(std::int64_t row, const GroupedFormat& format, GroupedRow& out) const override {
     const Source source = find(row);
@@ -97,6 +99,12 @@ class JoinedRows final : public RowSource {
     }
     LINNET_CHECK(false, "a row behind the last weight");
     return {};
+  }
+  template <typename Read>
+  bool read(Read read_own, std::int64_t row) const {
+    const Source source = find(row);
+    const CodedRows* rows = source.part->coded_rows();
+    return rows != nullptr && read_own(*rows, source.row);
   }
   std::vector<const Tensor*> parts_;
 };

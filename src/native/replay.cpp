@@ -197,7 +197,7 @@ class Replay {
     task.epilogue = step.epilogue;
     task.activation = step.activation;
     task.grouped = &shape.grouped;
-    const auto kernel = kernel_of(shape.format);
+    const LinearKernel kernel = linear_of(lane_.kernels(), shape.format);
     const std::int64_t grain = std::max<std::int64_t>(1, kPieceBytes / task.strip_bytes);
     lane_.pool().parallel_for(shape.strips(), grain, [&](std::int64_t begin, std::int64_t end) {
       LinearTask piece = task;
@@ -206,26 +206,6 @@ class Replay {
       piece.scratch = thread_scratch(shape.scratch_bytes());
       kernel(piece);
     });
-  }
-
-  auto kernel_of(PackedFormat format) const -> void (*)(const LinearTask&) {
-    switch (format) {
-      case PackedFormat::bf16:
-        return lane_.kernels().linear_bf16;
-      case PackedFormat::f16:
-        return lane_.kernels().linear_f16;
-      case PackedFormat::i8:
-        return lane_.kernels().linear_i8;
-      case PackedFormat::n4:
-        return lane_.kernels().linear_n4;
-      case PackedFormat::s6:
-        return lane_.kernels().linear_s6;
-      case PackedFormat::grouped:
-        return lane_.kernels().linear_grouped;
-      case PackedFormat::f32:
-        break;
-    }
-    return lane_.kernels().linear_f32;
   }
 
   // The input's rows, normed and quantized as the matrix wants them, in the kernel's order.

@@ -21,6 +21,8 @@ std::vector<float> floats_of(const Tensor& tensor, std::int64_t row) {
   return values;
 }
 
+constexpr std::string_view kNf4 = "nf4", kNf4Flat = "nf4-flat";
+
 class AffineRows final : public CodedRows {
  public:
   AffineRows(const AffineFormat& format, Tensor words, Tensor scales, Tensor biases)
@@ -87,6 +89,16 @@ class MicroscaledRows final : public CodedRows {
     bring_to(*own, to, out);
     return true;
   }
+  bool read_float_codes(std::int64_t row, FloatCode code, FloatCodeRow& out) const override {
+    if (info_.mode != Microscaling::mxfp8 || code != FloatCode::mxfp8) return false;
+    out.codes.resize(static_cast<std::size_t>(shape_[1]));
+    unpack_codes(row_of<std::uint32_t>(words_, row), info_.bits, out.codes);
+    out.scales.clear();
+    for (const std::uint8_t scale : row_of<std::uint8_t>(scales_, row)) {
+      out.scales.push_back(e8m0_to_f32(scale));
+    }
+    return true;
+  }
 
  private:
   const MicroscalingInfo& info_;
@@ -106,7 +118,7 @@ class Nf4Rows final : public CodedRows {
     LINNET_CHECK(static_cast<std::int64_t>(absmax_.size()) == (count + block - 1) / block);
   }
   const Shape& shape() const override { return shape_; }
-  std::string_view format() const override { return "nf4"; }
+  std::string_view format() const override { return nf4_format(shape_, block_); }
   std::uint64_t bytes() const override {
     return packed_.bytes().size() + absmax_.size() * sizeof(float);
   }
@@ -116,13 +128,26 @@ class Nf4Rows final : public CodedRows {
     const std::span<const float> levels = nf4_levels();
     const std::int64_t first = row * shape_[1];
     for (std::int64_t i = first; i < first + shape_[1]; ++i) {
-      const std::uint8_t byte = packed[static_cast<std::size_t>(i / 2)];
-      const std::size_t code = i % 2 == 0 ? byte >> 4 : byte & 15;
-      out[i - first] = levels[code] * absmax_[static_cast<std::size_t>(i / block_)];
+      out[i - first] = levels[nf4_code(packed, static_cast<std::size_t>(i))] * scale_of(i);
     }
+  }
+  bool read_float_codes(std::int64_t row, FloatCode code, FloatCodeRow& out) const override {
+    if (code != FloatCode::nf4 || format() != kNf4) return false;
+    const auto packed = packed_.values<std::uint8_t>();
+    const std::int64_t first = row * shape_[1];
+    out.codes.resize(static_cast<std::size_t>(shape_[1]));
+    out.scales.clear();
+    for (std::int64_t i = 0; i < shape_[1]; ++i) {
+      out.codes[static_cast<std::size_t>(i)] =
+          nf4_code(packed, static_cast<std::size_t>(first + i));
+      if (i % float_group(code) == 0) out.scales.push_back(scale_of(first + i));
+    }
+    return true;
   }
 
  private:
+  float scale_of(std::int64_t i) const { return absmax_[static_cast<std::size_t>(i / block_)]; }
+
   Shape shape_;
   std::int64_t block_;
   Tensor packed_;
@@ -130,6 +155,11 @@ class Nf4Rows final : public CodedRows {
 };
 
 }  // namespace
+
+std::string_view nf4_format(const Shape& shape, std::int64_t block) {
+  const std::int64_t group = float_group(FloatCode::nf4);
+  return shape[1] % group == 0 && block % group == 0 ? kNf4 : kNf4Flat;
+}
 
 std::shared_ptr<const CodedRows> affine_rows(const AffineFormat& format, Tensor words,
                                              Tensor scales, Tensor biases) {

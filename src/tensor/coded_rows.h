@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tensor/affine.h"
+#include "tensor/float_codes.h"
 #include "tensor/grouped_rows.h"
 #include "tensor/microscaling.h"
 #include "tensor/quantized_rows.h"
@@ -25,6 +26,7 @@ class RowSource {
   virtual bool read_i8(std::int64_t, I8Row&) const { return false; }
   virtual bool read_n4(std::int64_t, N4Row&) const { return false; }
   virtual bool read_s6(std::int64_t, S6Row&) const { return false; }
+  virtual bool read_float_codes(std::int64_t, FloatCode, FloatCodeRow&) const { return false; }
   // The same, brought to a format that holds its own.
   virtual bool read_grouped(std::int64_t, const GroupedFormat&, GroupedRow&) const { return false; }
 };
@@ -52,7 +54,9 @@ std::shared_ptr<const CodedRows> affine_rows(const AffineFormat& format, Tensor 
                                              Tensor scales, Tensor biases);
 // Microscaled (microscaling.h): words U32, scales U8 [outputs, inputs / group].
 std::shared_ptr<const CodedRows> microscaled_rows(Microscaling mode, Tensor words, Tensor scales);
-// NF4 (nf4.h): blocks run over the flattened matrix; two values in each byte of `packed`.
+// NF4 (nf4.h): blocks run over the flattened matrix; two values in each byte of `packed`. "nf4" is
+// the format of rows that read_float_codes can give, "nf4-flat" that of others.
+std::string_view nf4_format(const Shape& shape, std::int64_t block);
 std::shared_ptr<const CodedRows> nf4_rows(Shape shape, std::int64_t block, Tensor packed,
                                           std::vector<float> absmax);
 

@@ -8,34 +8,16 @@
 #include <limits>
 
 #include "base/error.h"
+#include "tensor/nf4_levels.h"
 
 namespace linnet {
 namespace {
-
-constexpr std::array<float, 16> kLevels = {
-    -1.0f,
-    -0.6961928009986877f,
-    -0.5250730514526367f,
-    -0.39491748809814453f,
-    -0.28444138169288635f,
-    -0.18477343022823334f,
-    -0.09105003625154495f,
-    0.0f,
-    0.07958029955625534f,
-    0.16093020141124725f,
-    0.24611230194568634f,
-    0.33791524171829224f,
-    0.44070982933044434f,
-    0.5626170039176941f,
-    0.7229568362236023f,
-    1.0f,
-};
 
 // Below this an absmax counts as zero: the reciprocal would leave the range.
 constexpr float kSmallest = 1e-38f;
 
 template <std::size_t N>
-std::array<float, N - 1> middles_of(const std::array<float, N>& levels) {
+std::array<float, N - 1> middles_of(std::span<const float, N> levels) {
   std::array<float, N - 1> middles;
   for (std::size_t i = 0; i + 1 < N; ++i) middles[i] = (levels[i] + levels[i + 1]) * 0.5f;
   return middles;
@@ -95,7 +77,7 @@ float largest_magnitude(std::span<const float> values) {
 
 }  // namespace
 
-std::span<const float> nf4_levels() { return kLevels; }
+std::span<const float> nf4_levels() { return kNf4Levels; }
 std::span<const float> dynamic_levels() { return dynamic_map(); }
 
 void check_nf4_block(std::int64_t block) {
@@ -106,7 +88,7 @@ void check_nf4_block(std::int64_t block) {
 
 Nf4Tensor encode_nf4(std::span<const float> values, std::int64_t block) {
   check_nf4_block(block);
-  static const std::array<float, 15> middles = middles_of(kLevels);
+  static const std::array<float, 15> middles = middles_of(std::span(kNf4Levels));
   Nf4Tensor out;
   out.block = block;
   out.count = static_cast<std::int64_t>(values.size());
@@ -134,9 +116,7 @@ Nf4Tensor encode_nf4(std::span<const float> values, std::int64_t block) {
 void decode_nf4(std::span<const std::uint8_t> packed, std::span<const float> absmax,
                 std::int64_t block, std::span<float> out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::uint8_t byte = packed[i / 2];
-    const int code = i % 2 == 0 ? byte >> 4 : byte & 15;
-    out[i] = kLevels[static_cast<std::size_t>(code)] * absmax[i / static_cast<std::size_t>(block)];
+    out[i] = kNf4Levels[nf4_code(packed, i)] * absmax[i / static_cast<std::size_t>(block)];
   }
 }
 
@@ -148,7 +128,7 @@ NestedScales encode_nested(std::span<const float> absmax) {
 }
 
 NestedScales encode_nested(std::span<const float> absmax, float offset) {
-  static const std::array<float, 255> middles = middles_of(dynamic_map());
+  static const std::array<float, 255> middles = middles_of(std::span(dynamic_map()));
   NestedScales out;
   out.offset = offset;
   std::vector<float> centred(absmax.begin(), absmax.end());

@@ -26,6 +26,10 @@ struct Nf4Tensor {
   std::vector<float> absmax;         // [ceil(count / block)]
 };
 Nf4Tensor encode_nf4(std::span<const float> values, std::int64_t block = 64);
+inline std::uint8_t nf4_code(std::span<const std::uint8_t> packed, std::size_t i) {
+  const std::uint8_t byte = packed[i / 2];
+  return static_cast<std::uint8_t>(i % 2 == 0 ? byte >> 4 : byte & 15);
+}
 // level[code] * absmax, in f32.
 void decode_nf4(std::span<const std::uint8_t> packed, std::span<const float> absmax,
                 std::int64_t block, std::span<float> out);

@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "formats/safetensors.h"
 #include "golden_runner/compare.h"
+#include "golden_runner/packed_rows.h"
 #include "golden_runner/suite.h"
+#include "tensor/coded_rows.h"
 #include "tensor/nf4.h"
 
 namespace fs = std::filesystem;
@@ -129,12 +131,40 @@ void run_tables(const fs::path& folder, Report& report) {
   check("nested.code", linnet::dynamic_levels());
 }
 
+// x times a stored matrix, by the kernels on its codes; the values that they stand for.
+void run_linear(const SafetensorsFile& arrays, const std::string& name, Report& report) {
+  const auto array = [&](const char* field) { return arrays.tensor(name + field); };
+  const Tensor dense = array(".Wdeq_f32"), x = array(".x");
+  std::vector<float> absmax;
+  if (arrays.has(name + ".nested_absmax")) {
+    absmax = linnet::decode_nested(array(".absmax").values<std::uint8_t>(),
+                                   array(".nested_absmax").values<float>(),
+                                   array(".nested_offset").values<float>()[0]);
+  } else {
+    absmax = array(".absmax").to_floats();
+  }
+  const auto rows = linnet::nf4_rows(dense.shape(), 64, array(".packed"), std::move(absmax));
+  auto fault =
+      difference(packed_values(*rows, linnet::PackedFormat::nf4), dense.to_floats(), {0, 0});
+  if (!fault) {
+    const auto got = packed_product(*rows, linnet::PackedFormat::nf4, x.values<float>(), x.dim(0));
+    fault = difference(got, array(".y_f32").to_floats(), {});
+  }
+  fault ? report.fail(name, *fault) : report.pass(name);
+}
+
 bool accepts(const fs::path& folder) {
   return folder.filename() == "nf4" && fs::exists(folder / "cases.json");
 }
 
 void run(const fs::path& folder, Report& report) {
   run_tables(folder, report);
+  const auto linears = SafetensorsFile::open(folder / "linear.safetensors");
+  for (const linnet::TensorInfo& info : linears->tensors()) {
+    constexpr std::string_view kDense = ".Wdeq_f32";
+    if (!info.name.ends_with(kDense)) continue;
+    run_linear(*linears, info.name.substr(0, info.name.size() - kDense.size()), report);
+  }
   const Json head = Json::parse_file((folder / "cases.json").string());
   const auto arrays = SafetensorsFile::open(folder / "cases.safetensors");
   for (const Json& test_case : head.at("cases").as_array("cases")) {

@@ -6,7 +6,9 @@
 
 #include "golden_runner/compare.h"
 #include "golden_runner/models_suite.h"
+#include "golden_runner/packed_rows.h"
 #include "tensor/affine.h"
+#include "tensor/coded_rows.h"
 #include "tensor/microscaling.h"
 #include "tensor/packed_codes.h"
 
@@ -83,6 +85,10 @@ void run_affine_decode(const CaseContext& context) {
   }
   auto fault = difference(got, values.to_floats(), Tolerance::of(context.head, context.test_case));
   if (!fault) fault = product_fault(context, got, values.dim(0));
+  if (!fault) {
+    const auto rows = linnet::affine_rows(format, words, scales, biases);
+    fault = difference(packed_values(*rows, *rows->grouped()), got, {0, 0});
+  }
   verdict(context, fault);
 }
 
@@ -143,6 +149,13 @@ void run_microscaled_decode(const CaseContext& context) {
         std::span(got).subspan(static_cast<std::size_t>(row) * width, width));
   }
   auto fault = difference(got, values.to_floats(), {0, 0});
+  if (!fault) {
+    const auto rows = linnet::microscaled_rows(mode_of(context), words, scales);
+    const auto grouped = rows->grouped();
+    const auto held = grouped ? packed_values(*rows, *grouped)
+                              : packed_values(*rows, linnet::PackedFormat::mxfp8);
+    fault = difference(held, got, {0, 0});
+  }
   const Tensor rounded = expected(context, "values_bf16");
   for (std::size_t i = 0; !fault && i < got.size(); ++i) {
     if (linnet::f32_to_bf16(got[i]) != rounded.values<std::uint16_t>()[i]) {

@@ -56,8 +56,11 @@ struct Linear {
 class LinearCase {
  public:
   explicit LinearCase(const Linear& spec)
+      : LinearCase(spec,
+                   random_floats(static_cast<std::size_t>(spec.inputs * spec.outputs), 1, 0.05f)) {}
+  LinearCase(const Linear& spec, std::vector<float> weights)
       : spec_(spec),
-        weights_(random_floats(static_cast<std::size_t>(spec.inputs * spec.outputs), 1, 0.05f)),
+        weights_(std::move(weights)),
         x_(random_floats(static_cast<std::size_t>(spec.inputs * spec.rows), 2)),
         order_(static_cast<std::size_t>(spec.outputs)),
         pool_(1) {
@@ -69,6 +72,17 @@ class LinearCase {
         },
         pool_);
     bias_ = random_floats(static_cast<std::size_t>(matrix_.shape().outputs), 3);
+  }
+
+  // The same with the weights that this one's codes stand for, in f32.
+  LinearCase decoded() const {
+    Linear spec = spec_;
+    spec.format = PackedFormat::f32;
+    std::vector<float> weights(weights_.size());
+    for (std::int64_t output = 0; output < spec.outputs; ++output) {
+      matrix_.decode_output(output, spec.inputs, weights.data() + output * spec.inputs);
+    }
+    return LinearCase(spec, std::move(weights));
   }
 
   std::vector<float>& x() { return x_; }
@@ -94,7 +108,7 @@ class LinearCase {
                tiled.data());
     }
     std::vector<float> out = random_floats(static_cast<std::size_t>(count * result_width()), 4);
-    std::vector<std::byte> scratch(static_cast<std::size_t>(kStripOutputs * inputs));
+    std::vector<std::byte> scratch(static_cast<std::size_t>(matrix_.shape().scratch_bytes()));
     LinearTask task;
     task.strips = matrix_.strips();
     task.strip_bytes = matrix_.shape().strip_bytes();
@@ -110,10 +124,10 @@ class LinearCase {
     // In two parts, as two threads would.
     const std::int64_t middle = matrix_.shape().strips() / 2;
     task.end_strip = middle;
-    kernel(table)(task);
+    linear_of(table, spec_.format)(task);
     task.first_strip = middle;
     task.end_strip = matrix_.shape().strips();
-    kernel(table)(task);
+    linear_of(table, spec_.format)(task);
     return out;
   }
 
@@ -129,35 +143,12 @@ class LinearCase {
   }
 
  private:
-  void (*kernel(const Kernels& table) const)(const LinearTask&) {
-    switch (spec_.format) {
-      case PackedFormat::f32:
-        return table.linear_f32;
-      case PackedFormat::bf16:
-        return table.linear_bf16;
-      case PackedFormat::f16:
-        return table.linear_f16;
-      case PackedFormat::i8:
-        return table.linear_i8;
-      case PackedFormat::n4:
-        return table.linear_n4;
-      case PackedFormat::s6:
-        return table.linear_s6;
-      case PackedFormat::grouped:
-        return table.linear_grouped;
-    }
-    return nullptr;
-  }
-
   Linear spec_;
   std::vector<float> weights_, x_, bias_;
   std::vector<std::int64_t> order_;
   ThreadPool pool_;
   PackedMatrix matrix_;
 };
-
-constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::f16,
-                                     PackedFormat::i8,  PackedFormat::n4,   PackedFormat::s6};
 
 }  // namespace
 
@@ -172,7 +163,7 @@ TEST_CASE("which tables are not tested here") {
 
 TEST_CASE("every table multiplies to the scalar bits, over odd shapes and row counts") {
   const std::int64_t shapes[][2] = {{64, 32}, {1, 1}, {37, 40}, {128, 16}, {192, 33}, {576, 96}};
-  for (const PackedFormat format : kFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     CAPTURE(packed_format_name(format));
     for (const auto& shape : shapes) {
       for (const std::int64_t rows : {1, 2, 3, 5, 6, 7, 12, 13, 26}) {
@@ -189,8 +180,28 @@ TEST_CASE("every table multiplies to the scalar bits, over odd shapes and row co
   }
 }
 
+TEST_CASE("codes of floats multiply to the bits of the same weights in f32") {
+  const std::int64_t shapes[][2] = {{64, 32}, {1, 1}, {37, 40}, {130, 16}, {193, 33}, {576, 96}};
+  for (const PackedFormat format :
+       {PackedFormat::bf16, PackedFormat::f16, PackedFormat::mxfp8, PackedFormat::nf4}) {
+    CAPTURE(packed_format_name(format));
+    for (const auto& shape : shapes) {
+      for (const std::int64_t rows : {1, 2, 5, 8, 24, 25, 37}) {
+        CAPTURE(shape[0]);
+        CAPTURE(shape[1]);
+        CAPTURE(rows);
+        const LinearCase linear({format, rows, shape[0], shape[1]});
+        const LinearCase decoded = linear.decoded();
+        for_each_table([&](const Kernels& table) {
+          CHECK(same_bits(linear.run(table, 0, rows), decoded.run(table, 0, rows)));
+        });
+      }
+    }
+  }
+}
+
 TEST_CASE("a row's product does not depend on the rows beside it") {
-  for (const PackedFormat format : kFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     CAPTURE(packed_format_name(format));
     const std::int64_t rows = 29, outputs = 64;
     const LinearCase linear({format, rows, 320, outputs});
@@ -207,7 +218,7 @@ TEST_CASE("a row's product does not depend on the rows beside it") {
 }
 
 TEST_CASE("linear: epilogues, bias and activations have the scalar bits") {
-  for (const PackedFormat format : kFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     for (const Epilogue epilogue : {Epilogue::store, Epilogue::add, Epilogue::gate}) {
       for (const Activation activation : {Activation::silu, Activation::gelu_tanh}) {
         const LinearCase linear({format, 7, 96, 96, epilogue, activation, true});
@@ -220,7 +231,7 @@ TEST_CASE("linear: epilogues, bias and activations have the scalar bits") {
 }
 
 TEST_CASE("linear: the scalar table is right") {
-  for (const PackedFormat format : kFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     CAPTURE(packed_format_name(format));
     const LinearCase linear({format, 3, 200, 70});
     const std::vector<float> got = linear.run(scalar(), 0, 3);
@@ -236,7 +247,7 @@ TEST_CASE("linear: the scalar table is right") {
 }
 
 TEST_CASE("a row that is not finite stays so, and leaves the others alone") {
-  for (const PackedFormat format : kFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     CAPTURE(packed_format_name(format));
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
