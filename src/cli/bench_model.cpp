@@ -170,7 +170,7 @@ void print_table(Output& out, const Subject& subject, const Cost& cost,
   out.foreign(fmt::format(
       "{}: weights {} ({:.3f} GB read for each token), cache {}; {}, {} threads, kernels {}\n\n",
       subject.model, subject.format, cost.weight_bytes() / 1e9,
-      lane.cache_format() == CacheFormat::i8 ? "i8" : "f32", processor_name(), lane.pool().size(),
+      cache_info(lane.cache_format()).name, processor_name(), lane.pool().size(),
       lane.kernels().name));
   out.foreign(
       fmt::format("Ready after {:.2f} s, first logits after {:.2f} s, at most {} resident. "
@@ -202,7 +202,7 @@ Json record(const Subject& subject, const Cost& cost, const std::vector<Measured
   json.set("kernels", lane.kernels().name);
   json.set("threads", lane.pool().size());
   json.set("weights", subject.format);
-  json.set("cache", lane.cache_format() == CacheFormat::i8 ? "i8" : "f32");
+  json.set("cache", cache_info(lane.cache_format()).name);
   json.set("weight_bytes", cost.weight_bytes());
   json.set("load_seconds", subject.load_seconds);
   json.set("first_logits_seconds", subject.first_seconds);

@@ -74,9 +74,8 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
        .set = to_choice(globals.lane.native_fallback, native_fallback_names())},
       {.name = "weights",
        .value = "FORMAT",
-       .help =
-           "of the native lane: f32, bf16, i8 (or int8), n4 (or int4), or auto: as exact as the "
-           "file (default)",
+       .help = "of the native lane: f32, bf16, f16, mxfp8, nf4, i8 (or int8), n4 (or int4), s6, or "
+               "auto: as exact as the file (default)",
        .choices = weight_names(),
        .set =
            [&globals](const std::string& text) {
@@ -85,8 +84,9 @@ std::vector<Option> global_option_table(GlobalOptions& globals) {
            }},
       {.name = "cache",
        .value = "FORMAT",
-       .help = "of keys and values in the native lane: f32, i8 (a quarter of the memory), or auto "
-               "(default): i8 where matrices have integer weights",
+       .help =
+           "of keys and values in the native lane: f32, f16 (half of the memory), i8 (a quarter), "
+           "or auto (default): i8 where matrices have integer weights",
        .choices = cache_names(),
        .set = to_choice(globals.lane.cache, cache_names())},
       {.name = "max-context",

@@ -69,8 +69,11 @@ bool rounds_activations(PackedFormat format) {
 }
 
 CacheFormat cache_format(const LaneChoice& choice, bool has_integers) {
-  const bool is_i8 = choice.cache == "i8" || (choice.cache == "auto" && has_integers);
-  return is_i8 ? CacheFormat::i8 : CacheFormat::f32;
+  if (choice.cache == "auto") return has_integers ? CacheFormat::i8 : CacheFormat::f32;
+  const auto* found = std::find_if(std::begin(kCacheFormats), std::end(kCacheFormats),
+                                   [&](const auto& info) { return info.name == choice.cache; });
+  LINNET_CHECK(found != std::end(kCacheFormats));
+  return found->format;
 }
 
 NativeOptions native_options(const LaneChoice& choice, const Program& program,
@@ -182,7 +185,11 @@ std::vector<std::string> weight_names() {
   return names;
 }
 
-std::vector<std::string> cache_names() { return {"auto", "f32", "i8"}; }
+std::vector<std::string> cache_names() {
+  std::vector<std::string> names = {"auto"};
+  for (const CacheFormatInfo& info : kCacheFormats) names.emplace_back(info.name);
+  return names;
+}
 
 std::vector<std::string> native_fallback_names() { return {"reference", "raise"}; }
 

@@ -33,8 +33,8 @@ struct LaneChoice {
   // GGUF files ("grouped": int8 activations with a scale per group); the others f32, up to 4 GiB of
   // the whole model, else i8.
   std::string weights = "auto";
-  // Of the native lane: f32 or i8. "auto": i8 where any matrix is of whole numbers, whose products
-  // round activations to int8 as well; else f32.
+  // Of the native lane: f32, f16 or i8. "auto": i8 where any matrix is of whole numbers, whose
+  // products round activations to int8 as well; else f32.
   std::string cache = "auto";
   // Of the process, for require_memory; 0: none. set_memory_limit makes it hold for every buffer.
   std::uint64_t memory_limit = 0;

@@ -6,15 +6,16 @@
 
 #include "kernels/activation.h"
 #include "kernels/kernels.h"
+#include "kernels/numbers.h"
 #include "kernels/rows.h"
 
 namespace linnet {
 namespace {
 
-// Scores and sums over f32 blocks. V vectors are worked on together, so that what is splat over the
-// lanes is used V times. Not inlined: each loop needs all registers, and a constant of another one
-// kept in a register would push the sums out.
-template <class L, int G>
+// Scores and sums in f32 over blocks of numbers. V vectors are worked on together, so that what is
+// splat over the lanes is used V times. Not inlined: each loop needs all registers, and a constant
+// of another one kept in a register would push the sums out.
+template <class L, int G, class Number>
 struct FloatBlocks {
   using F = typename L::F;
   explicit FloatBlocks(std::int64_t of) : dim(of), width(padded_dim(of)) {}
@@ -25,8 +26,8 @@ struct FloatBlocks {
                                const std::byte* next, std::int64_t unit, std::int64_t head,
                                float (&scores)[G][kBlockPositions]) const {
     const float* query = task.query + head * dim;
-    const float* key = reinterpret_cast<const float*>(block) + unit * 16 * dim;
-    const float* ahead = reinterpret_cast<const float*>(next) + unit * 16 * dim;
+    const auto* key = reinterpret_cast<const Number*>(block) + unit * 16 * dim;
+    const auto* ahead = reinterpret_cast<const Number*>(next) + unit * 16 * dim;
     F sums[G][V];
 #pragma GCC unroll 16
     for (int i = 0; i < G * V; ++i) sums[i / V][i % V] = L::splat(0.0f);
@@ -35,7 +36,7 @@ struct FloatBlocks {
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) {
         __builtin_prefetch(ahead + 16 * (v * dim + d));
-        lanes[v] = L::load(key + 16 * (v * dim + d));
+        lanes[v] = load_numbers<L>(key + 16 * (v * dim + d));
       }
 #pragma GCC unroll 4
       for (int g = 0; g < G; ++g) {
@@ -60,8 +61,8 @@ struct FloatBlocks {
                              std::int64_t low, std::int64_t high,
                              const float (&scores)[G][kBlockPositions],
                              const float (&correction)[G]) const {
-    const float* values = reinterpret_cast<const float*>(block) + kBlockPositions * dim + d;
-    const float* ahead = reinterpret_cast<const float*>(next) + kBlockPositions * dim + d;
+    const auto* values = reinterpret_cast<const Number*>(block) + kBlockPositions * dim + d;
+    const auto* ahead = reinterpret_cast<const Number*>(next) + kBlockPositions * dim + d;
     float* mixed = task.mixed + head * width + d;
     F sums[G][V];
 #pragma GCC unroll 16
@@ -74,7 +75,7 @@ struct FloatBlocks {
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) {
         __builtin_prefetch(ahead + position * width + 16 * v);
-        lanes[v] = L::load(values + position * width + 16 * v);
+        lanes[v] = load_numbers<L>(values + position * width + 16 * v);
       }
 #pragma GCC unroll 4
       for (int g = 0; g < G; ++g) {
@@ -91,6 +92,10 @@ struct FloatBlocks {
 
   std::int64_t dim, width;
 };
+template <class L, int G>
+using F32Blocks = FloatBlocks<L, G, float>;
+template <class L, int G>
+using F16Blocks = FloatBlocks<L, G, F16>;
 
 // Over int8 blocks: queries are int8 too, so a score is one exact integer; the probabilities of a
 // block, each times its value's scale, become 16-bit integers whose largest is 32767.

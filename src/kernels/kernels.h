@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -72,12 +73,23 @@ struct LinearTask {
 // How a cache keeps keys and values.
 enum class CacheFormat : std::uint8_t {
   f32,
-  i8,  // symmetric, one f32 scale per position and head, for keys and values each
+  f16,  // rounded to even, at most 65504; queries, probabilities and sums stay f32
+  i8,   // symmetric, one f32 scale per position and head, for keys and values each
 };
+struct CacheFormatInfo {
+  CacheFormat format;
+  std::string_view name;
+  std::int64_t bytes;  // of a number
+};
+inline constexpr CacheFormatInfo kCacheFormats[] = {
+    {CacheFormat::f32, "f32", 4}, {CacheFormat::f16, "f16", 2}, {CacheFormat::i8, "i8", 1}};
+constexpr const CacheFormatInfo& cache_info(CacheFormat format) {
+  return kCacheFormats[static_cast<std::size_t>(format)];
+}
 
 // One segment of the context for one row and one key/value head, with all its query heads.
 struct AttentionTask {
-  const float* query = nullptr;        // f32: [heads, dim]
+  const float* query = nullptr;        // f32 and f16: [heads, dim]
   const std::int8_t* codes = nullptr;  // i8: the same as int8, [heads, padded_dim]
   const float* code_scale = nullptr;   // i8: [heads]
   const std::int32_t* code_sum = nullptr;
@@ -97,15 +109,15 @@ struct AttentionTask {
 inline std::int64_t padded_dim(std::int64_t dim) { return (dim + 15) / 16 * 16; }
 
 // What a block of 64 positions holds for one key/value head, in bytes from its start.
-//   f32  keys [4 units][dim][16 positions], values [64][padded_dim].
-//   i8   keys [4 units][padded_dim / 4][16 positions][4] codes + 128, their scales [64] f32, values
-//        [32 pairs of positions][padded_dim][2] codes, their scales [64] f32.
+//   f32, f16  keys [4 units][dim][16 positions], values [64][padded_dim].
+//   i8        keys [4 units][padded_dim / 4][16 positions][4] codes + 128, their scales [64] f32,
+//             values [32 pairs of positions][padded_dim][2] codes, their scales [64] f32.
 struct HeadBlock {
   HeadBlock(CacheFormat format, std::int64_t dim)
-      : key_bytes(format == CacheFormat::f32 ? kBlockPositions * dim * 4
-                                             : kBlockPositions * padded_dim(dim)),
-        scale_bytes(format == CacheFormat::f32 ? 0 : kBlockPositions * 4),
-        value_bytes(kBlockPositions * padded_dim(dim) * (format == CacheFormat::f32 ? 4 : 1)) {}
+      : key_bytes(kBlockPositions * (format == CacheFormat::i8 ? padded_dim(dim) : dim) *
+                  cache_info(format).bytes),
+        scale_bytes(format == CacheFormat::i8 ? kBlockPositions * 4 : 0),
+        value_bytes(kBlockPositions * padded_dim(dim) * cache_info(format).bytes) {}
   std::int64_t key_bytes, scale_bytes, value_bytes;
 
   std::int64_t key_scales() const { return key_bytes; }
@@ -149,8 +161,7 @@ struct Kernels {
   void (*linear_s6)(const LinearTask& task);
   void (*linear_grouped)(const LinearTask& task);
   // Rows of one sequence that share heads, dim and blocks; what a row gets depends on itself only.
-  void (*attend_f32)(std::span<const AttentionTask> rows);
-  void (*attend_i8)(std::span<const AttentionTask> rows);
+  void (*attend[std::size(kCacheFormats)])(std::span<const AttentionTask> rows);  // by format
   // For benchmarks: `rounds` of nothing but multiplications and additions (ceiling.h), on 1024
   // bytes of operands; sixteen floats of nonsense come out. Returns how many operations these were.
   std::int64_t (*multiply_i8)(std::int64_t rounds, const std::byte* operands, float* sums);

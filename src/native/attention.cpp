@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "tensor/dtype.h"
+
 namespace linnet {
 namespace {
 
@@ -46,6 +48,9 @@ struct AttentionScratch {
     }
   }
 };
+
+// What is too large becomes the largest; NaN stays.
+std::uint16_t to_f16(float value) { return f32_to_f16(std::clamp(value, -65504.0f, 65504.0f)); }
 
 AttentionScratch& thread_scratch(std::int64_t heads, std::int64_t width) {
   thread_local AttentionScratch scratch;
@@ -92,10 +97,12 @@ class RowAttention {
       }
       std::byte* block = head_block(place, place.index / kBlockPositions, head);
       const float* value = io_.value + row * io_.value_stride + head * dim;
-      if (format_ == CacheFormat::f32) {
-        store_floats(block, in_block, key, value);
-      } else {
+      if (format_ == CacheFormat::i8) {
         store_bytes(block, in_block, key, value, scratch.codes.data());
+      } else if (format_ == CacheFormat::f16) {
+        store_numbers<std::uint16_t>(block, in_block, key, value, to_f16);
+      } else {
+        store_numbers<float>(block, in_block, key, value, [](float x) { return x; });
       }
     }
   }
@@ -131,7 +138,7 @@ class RowAttention {
       task.mixed = partial + 2 * group_;
     }
     const std::span<const AttentionTask> rows(tasks, static_cast<std::size_t>(item.rows));
-    format_ == CacheFormat::f32 ? kernels_.attend_f32(rows) : kernels_.attend_i8(rows);
+    kernels_.attend[static_cast<std::size_t>(format_)](rows);
   }
 
   // The segments of one row and key/value head, in order, into the result.
@@ -198,7 +205,7 @@ class RowAttention {
       }
       task.query = rotated;
     }
-    if (format_ == CacheFormat::f32) return;
+    if (format_ != CacheFormat::i8) return;
     std::int8_t* codes = scratch.codes.data() + first * width_;
     for (std::int64_t g = 0; g < group_; ++g) {
       kernels_.quantize(task.query + g * dim, dim, width_, codes + g * width_,
@@ -213,15 +220,16 @@ class RowAttention {
     return place.cache->block(block) + layer_offset_ + head * layout_.bytes();
   }
 
-  void store_floats(std::byte* block, std::int64_t position, const float* key,
-                    const float* value) const {
+  template <typename Number, typename Convert>
+  void store_numbers(std::byte* block, std::int64_t position, const float* key, const float* value,
+                     Convert convert) const {
     const std::int64_t dim = step_.head_dim;
-    auto* keys = reinterpret_cast<float*>(block);
-    float* lanes = keys + position / 16 * 16 * dim + position % 16;
-    for (std::int64_t d = 0; d < dim; ++d) lanes[16 * d] = key[d];
-    float* to = keys + kBlockPositions * dim + position * padded_dim(dim);
-    std::copy_n(value, dim, to);
-    std::fill(to + dim, to + padded_dim(dim), 0.0f);
+    auto* keys = reinterpret_cast<Number*>(block);
+    Number* lanes = keys + position / 16 * 16 * dim + position % 16;
+    for (std::int64_t d = 0; d < dim; ++d) lanes[16 * d] = convert(key[d]);
+    Number* to = keys + kBlockPositions * dim + position * padded_dim(dim);
+    for (std::int64_t d = 0; d < dim; ++d) to[d] = convert(value[d]);
+    std::fill(to + dim, to + padded_dim(dim), Number{0});
   }
 
   void store_bytes(std::byte* block, std::int64_t position, const float* key, const float* value,
@@ -260,12 +268,19 @@ class RowAttention {
 void read_head(const HeadBlock& layout, CacheFormat format, std::int64_t dim,
                const std::byte* block, std::int64_t position, float* key, float* value) {
   const std::int64_t width = padded_dim(dim);
+  const auto read = [&](const auto* numbers, auto to_float) {
+    const auto* lanes = numbers + position / 16 * 16 * dim + position % 16;
+    const auto* values = numbers + kBlockPositions * dim + position * width;
+    for (std::int64_t d = 0; d < dim; ++d) {
+      key[d] = to_float(lanes[16 * d]);
+      value[d] = to_float(values[d]);
+    }
+  };
   if (format == CacheFormat::f32) {
-    const auto* lanes = reinterpret_cast<const float*>(block) + position / 16 * 16 * dim;
-    for (std::int64_t d = 0; d < dim; ++d) key[d] = lanes[16 * d + position % 16];
-    const auto* values = reinterpret_cast<const float*>(block + layout.values());
-    std::copy_n(values + position * width, dim, value);
-    return;
+    return read(reinterpret_cast<const float*>(block), [](float x) { return x; });
+  }
+  if (format == CacheFormat::f16) {
+    return read(reinterpret_cast<const std::uint16_t*>(block), f16_to_f32);
   }
   const auto* key_scales = reinterpret_cast<const float*>(block + layout.key_scales());
   const auto* value_scales = reinterpret_cast<const float*>(block + layout.value_scales());

@@ -340,7 +340,9 @@ class AttentionCase {
         blocks_.emplace_back(static_cast<std::size_t>(layout_.bytes()), std::byte{0xFF});
       }
       if (format == CacheFormat::f32) {
-        put_floats(p);
+        put_numbers<float>(p, [](float x) { return x; });
+      } else if (format == CacheFormat::f16) {
+        put_numbers<std::uint16_t>(p, f32_to_f16);
       } else {
         put_bytes(p);
       }
@@ -381,7 +383,7 @@ class AttentionCase {
       task.sum = task.largest + heads_;
       task.mixed = task.sum + heads_;
     }
-    (format_ == CacheFormat::f32 ? table.attend_f32 : table.attend_i8)(tasks);
+    table.attend[static_cast<std::size_t>(format_)](tasks);
     return out;
   }
 
@@ -404,13 +406,17 @@ class AttentionCase {
   T* in_block(std::int64_t offset) {
     return reinterpret_cast<T*>(blocks_.back().data() + offset);
   }
-  void put_floats(std::int64_t p) {
+  template <typename Number, typename Convert>
+  void put_numbers(std::int64_t p, Convert convert) {
     const std::int64_t i = p % kBlockPositions;
     for (std::int64_t d = 0; d < padded_dim(dim_); ++d) {
       const bool is_real = d < dim_;
       const auto source = static_cast<std::size_t>(p * dim_ + d);
-      if (is_real) in_block<float>(0)[(i / 16 * dim_ + d) * 16 + i % 16] = keys_[source];
-      in_block<float>(layout_.values())[i * padded_dim(dim_) + d] = is_real ? values_[source] : 0;
+      if (is_real) {
+        in_block<Number>(0)[(i / 16 * dim_ + d) * 16 + i % 16] = convert(keys_[source]);
+      }
+      in_block<Number>(layout_.values())[i * padded_dim(dim_) + d] =
+          convert(is_real ? values_[source] : 0.0f);
     }
   }
   void put_bytes(std::int64_t p) {
@@ -472,12 +478,16 @@ TEST_CASE("attend: right over f32, and the scalar bits on every table") {
   check_attention(CacheFormat::f32, 1e-5);
 }
 
+TEST_CASE("attend: right over f16, and the scalar bits on every table") {
+  check_attention(CacheFormat::f16, 2e-3);
+}
+
 TEST_CASE("attend: right over int8, and the scalar bits on every table") {
   check_attention(CacheFormat::i8, 0.06);
 }
 
 TEST_CASE("attend: a row has the same bits alone and among its neighbours") {
-  for (const CacheFormat format : {CacheFormat::f32, CacheFormat::i8}) {
+  for (const CacheFormat format : {CacheFormat::f32, CacheFormat::f16, CacheFormat::i8}) {
     const AttentionCase attention(format, 5, 37, 200);
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
     for (std::int64_t row = 0; row < 21; ++row) ranges.emplace_back(3 * row, 120 + row);

@@ -18,20 +18,19 @@ using namespace linnet::testing;
 
 namespace {
 
-// The integer formats also with an int8 cache.
+// The integer formats also with an int8 cache, f16 with one of f16.
 std::unique_ptr<NativeLane> native(PackedFormat format, int threads = 1,
                                    const Kernels* kernels = nullptr,
                                    const RandomProgram& program = RandomProgram()) {
   NativeOptions options;
   options.weights = options.head = format;
-  options.cache = is_integer(format) ? CacheFormat::i8 : CacheFormat::f32;
+  options.cache = is_integer(format)            ? CacheFormat::i8
+                  : format == PackedFormat::f16 ? CacheFormat::f16
+                                                : CacheFormat::f32;
   options.kernels = kernels;
   return std::make_unique<NativeLane>(program.program(), program.weights(),
                                       std::make_shared<ThreadPool>(threads), options);
 }
-
-constexpr PackedFormat kFormats[] = {PackedFormat::f32, PackedFormat::bf16, PackedFormat::f16,
-                                     PackedFormat::i8,  PackedFormat::n4,   PackedFormat::s6};
 
 std::vector<std::int32_t> best_tokens(const std::vector<float>& logits) {
   std::vector<std::int32_t> best;
@@ -69,6 +68,8 @@ TEST_CASE("other formats stay near the reference") {
   };
   for (const Bound& bound : {Bound{PackedFormat::bf16, 0.01},
                              {PackedFormat::f16, 0.001},
+                             {PackedFormat::mxfp8, 0.08},
+                             {PackedFormat::nf4, 0.25},
                              {PackedFormat::i8, 0.04},
                              {PackedFormat::s6, 0.08},
                              {PackedFormat::n4, 0.25}}) {
@@ -85,7 +86,7 @@ TEST_CASE("other formats stay near the reference") {
 }
 
 TEST_CASE("the same bits for any cutting of the sequence") {
-  for (const PackedFormat format : kFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     CAPTURE(packed_format_name(format));
     check_any_cutting(*native(format, 2), 3);
     check_forks(*native(format, 2), 3);
@@ -94,7 +95,7 @@ TEST_CASE("the same bits for any cutting of the sequence") {
 
 TEST_CASE("the same bits for any number of threads and on every instruction set") {
   const auto tokens = some_tokens(4, 70);
-  for (const PackedFormat format : kFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     CAPTURE(packed_format_name(format));
     const auto expected = run_alone(*native(format, 1, all_kernels().back()), tokens);
     for (const int threads : {1, 2, 3, 5}) {
@@ -108,7 +109,7 @@ TEST_CASE("the same bits for any number of threads and on every instruction set"
 }
 
 TEST_CASE("the same bits alone and among other sequences") {
-  for (const PackedFormat format : kFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     CAPTURE(packed_format_name(format));
     check_any_company(*native(format, 2));
   }
@@ -178,7 +179,7 @@ TEST_CASE("only what gives the output, or is the embedding, has the head's forma
 
 TEST_CASE("the memory that was foretold is the memory that is held") {
   const RandomProgram random;
-  for (const PackedFormat format : kFormats) {
+  for (const PackedFormat format : kPackedFormats) {
     const auto lane = native(format);
     NativeOptions options;
     options.weights = options.head = format;
@@ -189,4 +190,30 @@ TEST_CASE("the memory that was foretold is the memory that is held") {
     CHECK(memory.weights == held);
     CHECK(memory.cache_block == lane->make_cache().bytes_per_block());
   }
+}
+
+TEST_CASE("a cache of f16 holds what one of f32 would, rounded") {
+  const RandomProgram program;
+  const auto tokens = some_tokens(4, 70);
+  std::vector<float> keys[2], values[2];
+  for (const CacheFormat format : {CacheFormat::f32, CacheFormat::f16}) {
+    NativeOptions options;
+    options.cache = format;
+    const NativeLane lane(program.program(), program.weights(), std::make_shared<ThreadPool>(1),
+                          options);
+    KvCache cache = lane.make_cache();
+    run_all(lane, cache, tokens);
+    for (const std::int64_t position : {0, 17, 69}) {
+      std::vector<float> key(static_cast<std::size_t>(lane.program().kv_width)), value = key;
+      lane.read_cache(cache, 0, position, key.data(), value.data());
+      const auto which = static_cast<std::size_t>(format == CacheFormat::f16);
+      keys[which].insert(keys[which].end(), key.begin(), key.end());
+      values[which].insert(values[which].end(), value.begin(), value.end());
+    }
+  }
+  for (auto* numbers : {&keys[0], &values[0]}) {
+    for (float& number : *numbers) number = f16_to_f32(f32_to_f16(number));
+  }
+  CHECK(keys[1] == keys[0]);
+  CHECK(values[1] == values[0]);
 }
