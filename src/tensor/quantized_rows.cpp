@@ -1,10 +1,12 @@
 #include "tensor/quantized_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "tensor/dtype.h"
+#include "tensor/scale_search.h"
 
 namespace linnet {
 namespace {
@@ -15,70 +17,59 @@ float largest_magnitude(std::span<const float> values) {
   return largest;
 }
 
-// Index of the level nearest to x, for levels in ascending order: how many midpoints lie below it.
-template <typename Level>
-int nearest(const Level* middles, float x) {
-  int index = 0;
-  for (int i = 0; i < 15; ++i) index += x > static_cast<float>(middles[i]);
-  return index;
-}
-
+// The middles between levels, and how far apart these are.
 struct Middles {
-  float value[15];
-  constexpr Middles() : value{} {
-    for (int i = 0; i < 15; ++i)
+  float value[15], step[15];
+  constexpr Middles() : value{}, step{} {
+    for (int i = 0; i < 15; ++i) {
       value[i] = 0.5f * static_cast<float>(kN4Levels[i] + kN4Levels[i + 1]);
+      step[i] = static_cast<float>(kN4Levels[i + 1] - kN4Levels[i]);
+    }
   }
 };
 constexpr Middles kMiddles;
 
-struct Fit {
-  float scale = 0;
-  float gain = -1;  // A^2 / B: how much of the weighted square the fit explains
-};
-
-// Codes for `scale`, then the scale that fits those codes best (Σ u w T / Σ u T^2).
-Fit fit(std::span<const float> group, const float* importance, float scale) {
-  const float inverse = 1.0f / scale;
-  float a = 0, b = 0;
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    const float level = kN4Levels[nearest(kMiddles.value, group[i] * inverse)];
-    const float u = importance ? importance[i] : 1.0f;
-    a += u * group[i] * level;
-    b += u * level * level;
+// The lowest level, and a step up for each middle that lies below x.
+Quad nearest_level(Quad x) {
+  Quad level = Quad{} + static_cast<float>(kN4Levels[0]);
+#pragma GCC unroll 15
+  for (int i = 0; i < 15; ++i) {
+    const Quad step = Quad{} + kMiddles.step[i];
+    level += std::bit_cast<Quad>((x > kMiddles.value[i]) & std::bit_cast<Ints>(step));
   }
-  if (b <= 0) return {};
-  return {a / b, a * a / b};
+  return level;
 }
 
 // The signed scale of a group; 0 for a group of zeros.
 float group_scale(std::span<const float> group, const float* importance) {
-  float extreme = 0;
-  for (const float value : group) {
-    if (std::fabs(value) > std::fabs(extreme)) extreme = value;
-  }
+  const float extreme = extreme_of(group);
   if (std::fabs(extreme) < 1e-30f) return 0;
-  Fit best;
+  float scales[14];
+  std::size_t count = 0;
   for (const float shrink : {1.05f, 1.0f, 0.95f, 0.9f, 0.85f, 0.8f, 0.72f}) {
-    for (const float sign : {1.0f, -1.0f}) {
-      const Fit candidate = fit(group, importance, sign * shrink * extreme / -127.0f);
-      if (candidate.gain > best.gain) best = candidate;
-    }
+    for (const float sign : {1.0f, -1.0f}) scales[count++] = sign * shrink * extreme / -127.0f;
   }
-  return best.scale;
+  return search_scale(group, importance, scales, nearest_level);
 }
 
-std::uint8_t nearest_code(float target, std::int8_t c) {
-  int best = 0;
-  float distance = std::numeric_limits<float>::infinity();
-  for (int code = 0; code < 16; ++code) {
-    const float away = std::fabs(target - static_cast<float>(n4_byte(code, c)));
-    if (away < distance) {
-      distance = away;
-      best = code;
+// The first of the codes whose bytes are nearest to the weights of a group.
+void choose_codes(std::span<const float> group, float scale, std::int8_t c, std::uint8_t* codes) {
+  float bytes[16];
+  for (int code = 0; code < 16; ++code) bytes[code] = static_cast<float>(n4_byte(code, c));
+  for (std::size_t first = 0; first < group.size(); first += 4) {
+    const std::size_t count = std::min<std::size_t>(4, group.size() - first);
+    Quad target = {};
+    for (std::size_t i = 0; i < count; ++i) target[i] = group[first + i] / scale;
+    Quad distance = Quad{} + std::numeric_limits<float>::infinity();
+    Ints best = {};
+#pragma GCC unroll 16
+    for (int code = 0; code < 16; ++code) {
+      const Quad ahead = target - bytes[code], away = ahead < -ahead ? -ahead : ahead;
+      best = away < distance ? Ints{} + code : best;
+      distance = away < distance ? away : distance;
     }
+    for (std::size_t i = 0; i < count; ++i) codes[first + i] = static_cast<std::uint8_t>(best[i]);
   }
-  return static_cast<std::uint8_t>(best);
 }
 
 }  // namespace
@@ -103,10 +94,12 @@ void encode_n4(std::span<const float> row, std::span<const float> importance, N4
   const auto group_size = static_cast<std::size_t>(kN4Group);
   const std::size_t groups = (row.size() + group_size - 1) / group_size;
   std::vector<float> scales(groups);
+  const auto group_of = [&](std::size_t g) {
+    return row.subspan(g * group_size, std::min(group_size, row.size() - g * group_size));
+  };
   for (std::size_t g = 0; g < groups; ++g) {
-    const std::size_t first = g * group_size;
-    const auto group = row.subspan(first, std::min(group_size, row.size() - first));
-    scales[g] = group_scale(group, importance.empty() ? nullptr : importance.data() + first);
+    scales[g] =
+        group_scale(group_of(g), importance.empty() ? nullptr : importance.data() + g * group_size);
   }
   out.scale = f16_to_f32(f32_to_f16(128.0f * largest_magnitude(scales) / 127.0f));
   out.groups.assign(groups, 0);
@@ -116,9 +109,7 @@ void encode_n4(std::span<const float> row, std::span<const float> importance, N4
   for (std::size_t g = 0; g < groups; ++g) {
     const float c = std::nearbyint(128.0f * scales[g] / out.scale);
     out.groups[g] = static_cast<std::int8_t>(std::clamp(c, -127.0f, 127.0f));
-  }
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    out.codes[i] = nearest_code(row[i] / out.scale, out.groups[i / group_size]);
+    choose_codes(group_of(g), out.scale, out.groups[g], out.codes.data() + g * group_size);
   }
 }
 

@@ -5,7 +5,7 @@
 //                  group of 32 weights along the inputs (the last group may be shorter).
 //   S6  6.125 bits: w = scale * s6_byte(code, c): a code of 6 bits per weight, c one signed byte
 //   per
-//                   group of 64.
+//                  group of 64.
 #pragma once
 
 #include <cstdint>
@@ -47,5 +47,7 @@ void decode_n4(const N4Row& row, float* out);
 // The same with the best of 8 scales.
 void encode_s6(std::span<const float> row, std::span<const float> importance, S6Row& out);
 void decode_s6(const S6Row& row, float* out);
+// The code of a group whose byte is nearest to target, in multiples of the row's scale.
+std::int8_t nearest_s6(float target, std::int8_t c);
 
 }  // namespace linnet

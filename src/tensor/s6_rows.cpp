@@ -3,53 +3,39 @@
 
 #include "tensor/dtype.h"
 #include "tensor/quantized_rows.h"
+#include "tensor/scale_search.h"
 
 namespace linnet {
 namespace {
 
-int nearest_level(float x) {
-  if (std::isnan(x)) return 0;
-  return static_cast<int>(std::clamp(std::nearbyint(x), -32.0f, 31.0f));
-}
-
-// The scale that fits the codes for `scale` best, and how much of the weighted square it explains.
-struct Fit {
-  float scale = 0;
-  float gain = -1;
-};
-Fit fit(std::span<const float> group, const float* importance, float scale) {
-  const float inverse = 1.0f / scale;
-  float a = 0, b = 0;
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    const auto level = static_cast<float>(nearest_level(group[i] * inverse));
-    const float u = importance ? importance[i] : 1.0f;
-    a += u * group[i] * level;
-    b += u * level * level;
-  }
-  if (b <= 0) return {};
-  return {a / b, a * a / b};
+// The whole number in [-32, 31] nearest to x, ties to even; of one float or of several. Adding and
+// taking away 1.5 * 2^23 rounds.
+template <class V>
+V nearest_level(V x) {
+  constexpr float kRound = 12582912.0f;
+  x = x == x ? x : V{};
+  x = x > -32.0f ? x : V{} - 32.0f;
+  x = x < 31.0f ? x : V{} + 31.0f;
+  return (x + kRound) - kRound;
 }
 
 float group_scale(std::span<const float> group, const float* importance) {
-  float extreme = 0;
-  for (const float value : group) {
-    if (std::fabs(value) > std::fabs(extreme)) extreme = value;
-  }
+  const float extreme = extreme_of(group);
   if (std::fabs(extreme) < 1e-30f) return 0;
-  Fit best;
+  float scales[8];
+  std::size_t count = 0;
   for (const float shrink : {1.0f, 0.97f, 0.94f, 0.9f}) {
-    for (const float sign : {1.0f, -1.0f}) {
-      const Fit candidate = fit(group, importance, sign * shrink * extreme / -32.0f);
-      if (candidate.gain > best.gain) best = candidate;
-    }
+    for (const float sign : {1.0f, -1.0f}) scales[count++] = sign * shrink * extreme / -32.0f;
   }
-  return best.scale;
+  return search_scale(group, importance, scales, nearest_level<Quad>);
 }
 
-// The code whose byte is nearest to the target; the bytes are at most half a step off their line.
-std::int8_t nearest_code(float target, std::int8_t c) {
+}  // namespace
+
+std::int8_t nearest_s6(float target, std::int8_t c) {
   if (c == 0) return 0;
-  const int middle = nearest_level(32.0f * target / static_cast<float>(c));
+  // The bytes are at most half a step off their line.
+  const int middle = static_cast<int>(nearest_level(32.0f * target / static_cast<float>(c)));
   int best = middle;
   float distance = std::fabs(target - static_cast<float>(s6_byte(middle, c)));
   for (const int code : {middle - 1, middle + 1}) {
@@ -59,8 +45,6 @@ std::int8_t nearest_code(float target, std::int8_t c) {
   }
   return static_cast<std::int8_t>(best);
 }
-
-}  // namespace
 
 void encode_s6(std::span<const float> row, std::span<const float> importance, S6Row& out) {
   const auto group_size = static_cast<std::size_t>(kS6Group);
@@ -82,7 +66,7 @@ void encode_s6(std::span<const float> row, std::span<const float> importance, S6
     out.groups[g] = static_cast<std::int8_t>(std::clamp(c, -127.0f, 127.0f));
   }
   for (std::size_t i = 0; i < row.size(); ++i) {
-    out.codes[i] = nearest_code(row[i] / out.scale, out.groups[i / group_size]);
+    out.codes[i] = nearest_s6(row[i] / out.scale, out.groups[i / group_size]);
   }
 }
 

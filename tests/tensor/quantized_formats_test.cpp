@@ -1,6 +1,7 @@
 // Quantized rows and tensors: affine codes, microscaled floats, NF4, and Linnet's own I8 and N4.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -246,4 +247,76 @@ TEST_CASE("I8 and N4: zeros, a single large value, importance") {
     weighted_error += importance[i] * std::pow(weighted[i] - row[i], 2);
   }
   CHECK(weighted_error < plain_error);
+}
+
+namespace {
+
+// What encode_n4 is to give, one candidate and one code after the other.
+N4Row slow_n4(const std::vector<float>& row, const std::vector<float>& importance) {
+  const auto nearest = [](float x) {
+    int index = 0;
+    for (int i = 0; i < 15; ++i) {
+      index += x > 0.5f * static_cast<float>(kN4Levels[i] + kN4Levels[i + 1]);
+    }
+    return static_cast<float>(kN4Levels[index]);
+  };
+  N4Row out;
+  std::vector<float> scales;
+  float largest = 0;
+  for (std::size_t first = 0; first < row.size(); first += 32) {
+    const std::size_t end = std::min(first + 32, row.size());
+    float extreme = 0, best = 0, gain = -1;
+    for (std::size_t i = first; i < end; ++i) {
+      if (std::fabs(row[i]) > std::fabs(extreme)) extreme = row[i];
+    }
+    for (const float shrink : {1.05f, 1.0f, 0.95f, 0.9f, 0.85f, 0.8f, 0.72f}) {
+      for (const float sign : {1.0f, -1.0f}) {
+        const float inverse = 1.0f / (sign * shrink * extreme / -127.0f);
+        float a = 0, b = 0;
+        for (std::size_t i = first; i < end && extreme != 0; ++i) {
+          const float level = nearest(row[i] * inverse);
+          const float u = importance.empty() ? 1.0f : importance[i];
+          a += u * row[i] * level;
+          b += u * level * level;
+        }
+        if (b > 0 && a * a / b > gain) gain = a * a / b, best = a / b;
+      }
+    }
+    scales.push_back(best);
+    largest = std::max(largest, std::fabs(best));
+  }
+  out.scale = f16_to_f32(f32_to_f16(128.0f * largest / 127.0f));
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (i % 32 == 0) {
+      const float c = std::nearbyint(128.0f * scales[i / 32] / out.scale);
+      out.groups.push_back(static_cast<std::int8_t>(std::clamp(c, -127.0f, 127.0f)));
+    }
+    int best = 0;
+    const auto away = [&](int code) {
+      return std::fabs(row[i] / out.scale - static_cast<float>(n4_byte(code, out.groups.back())));
+    };
+    for (int code = 1; code < 16; ++code) best = away(code) < away(best) ? code : best;
+    out.codes.push_back(static_cast<std::uint8_t>(best));
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("N4: the search side by side chooses what the search in turn does") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::vector<float> row = normals(seed % 3 == 0 ? 70 + seed : 256, seed), importance;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (seed % 2 == 0) importance.push_back(std::exp(2 * normals(1, seed + 77)[0]) + 0.01f * i);
+      if (seed % 5 == 1) row[i] = std::round(3 * row[i]) / 3;  // ties
+      if (seed % 7 == 2 && i / 32 == 1) row[i] = 0;            // a group of zeros
+    }
+    N4Row codes;
+    encode_n4(row, importance, codes);
+    const N4Row expected = slow_n4(row, importance);
+    CAPTURE(seed);
+    CHECK(codes.scale == expected.scale);
+    CHECK(codes.groups == expected.groups);
+    CHECK(codes.codes == expected.codes);
+  }
 }
