@@ -24,8 +24,9 @@ RandomFormat format_of(const std::string& weights) {
   if (weights == "f32") return RandomFormat::f32;
   if (weights == "i8") return RandomFormat::i8;
   if (weights == "n4") return RandomFormat::n4;
+  if (weights == "s6") return RandomFormat::s6;
   if (weights == "bf16" || weights == "auto") return RandomFormat::bf16;
-  throw UsageError("--weights: expected f32, bf16, i8 or n4, found " + weights);
+  throw UsageError("--weights: expected f32, bf16, i8, n4 or s6, found " + weights);
 }
 
 int run_make_random(CommandContext& context, const MakeRandomFlags& flags) {
@@ -64,7 +65,7 @@ Command make_make_random_command() {
   command.summary = "Write a model of random weights in the shape of a config";
   command.details =
       "For measuring speed and memory, which do not depend on values. --weights sets the format of "
-      "the matrices (default bf16); under n4 the embedding and the head are i8. There is no "
+      "the matrices (default bf16); under n4 the embedding and the head are s6. There is no "
       "tokenizer, so such a model computes, but cannot chat. The folder appears whole or not at "
       "all; the same seed gives the same bytes.";
   command.examples = {"linnet make-random --config config.json --out folder --weights n4"};

@@ -19,7 +19,8 @@
 namespace linnet {
 namespace {
 
-constexpr RowFormat kFormats[] = {RowFormat::n4, RowFormat::i8, RowFormat::f32, RowFormat::affine4};
+constexpr RowFormat kFormats[] = {RowFormat::n4, RowFormat::s6, RowFormat::i8, RowFormat::f32,
+                                  RowFormat::affine4};
 
 struct QuantizeFlags {
   std::string model;
@@ -57,7 +58,7 @@ QuantizeOptions options_of(const CommandContext& context, const QuantizeFlags& f
                                  : global != "auto"  ? global
                                                      : "n4");
   // Four bits are too few for the head: a third of the whole error would be its own.
-  const RowFormat fitting = options.weights == RowFormat::n4 ? RowFormat::i8 : options.weights;
+  const RowFormat fitting = options.weights == RowFormat::n4 ? RowFormat::s6 : options.weights;
   options.head = flags.head.empty() ? fitting : format_named(flags.head);
   options.smoothing = !flags.no_smoothing;
   options.importance = !flags.no_importance;
@@ -119,14 +120,15 @@ Command make_quantize_command() {
   auto flags = std::make_shared<QuantizeFlags>();
   Command command;
   command.name = "quantize";
-  command.summary = "Write a model with weights of 4 or 8 bits, calibrated on a text";
+  command.summary = "Write a model with weights of 4 to 8 bits, calibrated on a text";
   command.details =
       "Reads a model folder or a GGUF file and writes a folder. The model computes a text layer by "
       "layer; from what its matrices read come smoothing (large columns of activations are made "
       "smaller and the weights larger, which int8 activations need), importance weights for the "
       "search of scales, and error feedback: each weight is rounded so that it makes up for the "
       "errors before it. Without --text that is a text that is part of Linnet.\n"
-      "n4: 4.25 bits. i8: 8 bits. Without --body the global --weights counts, or n4. affine4, 4 "
+      "n4: 4.25 bits. s6: 6.125 bits. i8: 8 bits. Without --body the global --weights counts, or "
+      "n4. affine4, 4 "
       "bits with a scale and a bias for 64 weights, is there to compare with, and only --decoded.\n"
       "A run that was interrupted keeps what it has done in a folder beside the result, "
       "FOLDER.parts, "
@@ -144,12 +146,12 @@ Command make_quantize_command() {
        .set = to_path(flags->out)},
       {.name = "body",
        .value = "FORMAT",
-       .help = "of all matrices but head and embedding: n4 (default), i8, f32, affine4",
+       .help = "of all matrices but head and embedding: n4 (default), s6, i8, f32, affine4",
        .choices = format_names(),
        .set = to_choice(flags->body, format_names())},
       {.name = "head",
        .value = "FORMAT",
-       .help = "of head and embedding (default: i8 with n4, else as the body)",
+       .help = "of head and embedding (default: s6 with n4, else as the body)",
        .choices = format_names(),
        .set = to_choice(flags->head, format_names())},
       {.name = "text",

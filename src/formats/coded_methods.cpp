@@ -25,6 +25,26 @@ CodedEntry make_entry(const TensorInfo& codes, Shape shape, std::string_view for
   return {{codes.name, DType::coded, std::move(shape), format, bytes}, std::move(make)};
 }
 
+CodedEntry s6_entry(const TensorInfo& codes, CodedParts& parts) {
+  const Weights& stored = parts.stored();
+  const std::string& name = codes.name;
+  const std::int64_t outputs = codes.shape[0];
+  if (codes.shape[1] % 3 != 0) {
+    fail(ErrorCode::corrupt_file,
+         fmt::format("{}: rows of {} bytes are no whole number of four codes of 6 bits",
+                     stored.describe(name), codes.shape[1]));
+  }
+  const std::int64_t inputs = element_count({4, codes.shape[1] / 3}, stored.describe(name));
+  const TensorInfo& scales = parts.require(name, "_scale", {DType::f16}, {outputs});
+  const TensorInfo& groups =
+      parts.require(name, "_groups64", {DType::i8}, {outputs, (inputs + kS6Group - 1) / kS6Group});
+  return make_entry(codes, {outputs, inputs}, "s6", {&scales, &groups},
+                    [&stored, name, scale = scales.name, group = groups.name] {
+                      return s6_rows(stored.tensor(name), stored.tensor(group),
+                                     stored.tensor(scale));
+                    });
+}
+
 std::optional<CodedEntry> own_entry(const TensorInfo& codes, CodedParts& parts) {
   const Weights& stored = parts.stored();
   const std::string& name = codes.name;
@@ -35,6 +55,7 @@ std::optional<CodedEntry> own_entry(const TensorInfo& codes, CodedParts& parts) 
     });
   }
   if (!is_matrix(codes, DType::u8)) return std::nullopt;
+  if (parts.find(name, "_groups64") != nullptr) return s6_entry(codes, parts);
   const std::int64_t outputs = codes.shape[0];
   const std::int64_t inputs = element_count({2, codes.shape[1]}, stored.describe(name));
   const TensorInfo& scales = parts.require(name, "_scale", {DType::f16}, {outputs});

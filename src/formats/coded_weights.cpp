@@ -143,14 +143,16 @@ NamedTensors stored_tensors(const std::string& name, std::span<const I8Row> rows
           {name + "_scale", Tensor::from_values({outputs}, scales)}};
 }
 
-NamedTensors stored_tensors(const std::string& name, std::span<const N4Row> rows) {
+namespace {
+
+// Of rows of N4 or S6, whose codes `put` packs.
+template <class Row, class Put>
+NamedTensors grouped_tensors(const std::string& name, std::string_view groups_suffix,
+                             std::span<const Row> rows, Put put) {
   std::vector<std::byte> codes, groups;
   std::vector<std::uint16_t> scales;
-  for (const N4Row& row : rows) {
-    LINNET_CHECK(row.codes.size() % 2 == 0, name);
-    for (std::size_t i = 0; i < row.codes.size(); i += 2) {
-      codes.push_back(static_cast<std::byte>(row.codes[i] | row.codes[i + 1] << 4));
-    }
+  for (const Row& row : rows) {
+    put(row.codes, codes);
     const Bytes bytes = std::as_bytes(std::span(row.groups));
     groups.insert(groups.end(), bytes.begin(), bytes.end());
     scales.push_back(f32_to_f16(row.scale));
@@ -159,11 +161,37 @@ NamedTensors stored_tensors(const std::string& name, std::span<const N4Row> rows
   const auto per_row = [&](std::size_t size) {
     return outputs == 0 ? 0 : static_cast<std::int64_t>(size) / outputs;
   };
-  return {
-      {name, Tensor::from_bytes(DType::u8, {outputs, per_row(codes.size())}, codes)},
-      {name + "_groups", Tensor::from_bytes(DType::i8, {outputs, per_row(groups.size())}, groups)},
-      {name + "_scale",
-       Tensor::from_bytes(DType::f16, {outputs}, std::as_bytes(std::span(std::as_const(scales))))}};
+  return {{name, Tensor::from_bytes(DType::u8, {outputs, per_row(codes.size())}, codes)},
+          {name + std::string(groups_suffix),
+           Tensor::from_bytes(DType::i8, {outputs, per_row(groups.size())}, groups)},
+          {name + "_scale", Tensor::from_bytes(DType::f16, {outputs},
+                                               std::as_bytes(std::span(std::as_const(scales))))}};
+}
+
+}  // namespace
+
+NamedTensors stored_tensors(const std::string& name, std::span<const N4Row> rows) {
+  const auto put = [&](const std::vector<std::uint8_t>& codes, std::vector<std::byte>& out) {
+    LINNET_CHECK(codes.size() % 2 == 0, name);
+    for (std::size_t i = 0; i < codes.size(); i += 2) {
+      out.push_back(static_cast<std::byte>(codes[i] | codes[i + 1] << 4));
+    }
+  };
+  return grouped_tensors(name, "_groups", rows, put);
+}
+
+NamedTensors stored_tensors(const std::string& name, std::span<const S6Row> rows) {
+  const auto put = [&](const std::vector<std::int8_t>& codes, std::vector<std::byte>& out) {
+    LINNET_CHECK(codes.size() % 4 == 0, name);
+    for (std::size_t i = 0; i < codes.size(); i += 4) {
+      int four = 0;
+      for (std::size_t j = 0; j < 4; ++j) four |= (codes[i + j] + 32) << (6 * j);
+      for (int shift = 0; shift < 24; shift += 8) {
+        out.push_back(static_cast<std::byte>(four >> shift & 255));
+      }
+    }
+  };
+  return grouped_tensors(name, "_groups64", rows, put);
 }
 
 }  // namespace linnet

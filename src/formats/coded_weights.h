@@ -7,6 +7,9 @@
 //   N4  X.weight U8 [outputs, inputs / 2], the code of an even input in the low four bits of its
 //       byte, the next input's in the high ones; X.weight_groups I8 [outputs, ceil(inputs / 32)];
 //       X.weight_scale F16 [outputs]
+//   S6  X.weight U8 [outputs, inputs * 3 / 4], four times code + 32 in three bytes, the first one's
+//       in the lowest bits; X.weight_groups64 I8 [outputs, ceil(inputs / 64)];
+//       X.weight_scale F16 [outputs]
 // Other tensors (norms, biases, matrices in floats) are stored as ever.
 //
 // Formats of others that are read: MLX's (affine, mxfp4, mxfp8, nvfp4: X.weight U32, X.scales,
@@ -40,9 +43,11 @@ void require_known_coding(const Json& config, const std::string& config_file);
 void drop_quantization(Json& config);
 // What a config needs for method "linnet".
 Json own_quantization_config();
-// The tensors that store the matrix `name` ("X.weight"). Rows of N4 must have an even width.
+// The tensors that store the matrix `name` ("X.weight"). Rows of N4 must have an even width,
+// those of S6 a multiple of four.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 NamedTensors stored_tensors(const std::string& name, std::span<const I8Row> rows);
 NamedTensors stored_tensors(const std::string& name, std::span<const N4Row> rows);
+NamedTensors stored_tensors(const std::string& name, std::span<const S6Row> rows);
 
 }  // namespace linnet

@@ -21,12 +21,13 @@ namespace linnet {
 namespace {
 
 // Root mean squares of what random codes stand for: of bytes in [-127, 127]; of the levels of N4
-// times c / 128, with |c| evenly in [64, 127].
+// times c / 128, of the codes of S6 times c / 32, with |c| evenly in [64, 127].
 constexpr double kI8Rms = 73.61;
 constexpr double kN4Rms = 51.22;
+constexpr double kS6Rms = 56.17;
 
 // What a tensor is filled with: floats of its type, or bytes.
-enum class Fill : std::uint8_t { same, even_floats, i8_codes, n4_codes, n4_groups };
+enum class Fill : std::uint8_t { same, even_floats, i8_codes, any_codes, groups };
 
 struct Part {
   TensorInfo info;
@@ -46,7 +47,7 @@ float even(std::uint32_t word) {
 
 void put_byte(Fill fill, std::byte* out, std::uint8_t random) {
   if (fill == Fill::i8_codes) random = random == 0x80 ? 0x81 : random;
-  if (fill == Fill::n4_groups) {
+  if (fill == Fill::groups) {
     const int magnitude = 64 + (random & 63);
     random = static_cast<std::uint8_t>(random & 0x80 ? -magnitude : magnitude);
   }
@@ -101,9 +102,14 @@ void add_matrix(const std::string& name, const WeightSlot& slot, RandomFormat fo
   const double rms = 1 / std::sqrt(static_cast<double>(inputs));
   if (format == RandomFormat::n4) {
     const std::int64_t groups = (inputs + kN4Group - 1) / kN4Group;
-    parts.push_back({{name, DType::u8, {outputs, inputs / 2}}, Fill::n4_codes});
-    parts.push_back({{name + "_groups", DType::i8, {outputs, groups}}, Fill::n4_groups});
+    parts.push_back({{name, DType::u8, {outputs, inputs / 2}}, Fill::any_codes});
+    parts.push_back({{name + "_groups", DType::i8, {outputs, groups}}, Fill::groups});
     parts.push_back({{name + "_scale", DType::f16, {outputs}}, Fill::same, rms / kN4Rms});
+  } else if (format == RandomFormat::s6) {
+    const std::int64_t groups = (inputs + kS6Group - 1) / kS6Group;
+    parts.push_back({{name, DType::u8, {outputs, inputs / 4 * 3}}, Fill::any_codes});
+    parts.push_back({{name + "_groups64", DType::i8, {outputs, groups}}, Fill::groups});
+    parts.push_back({{name + "_scale", DType::f16, {outputs}}, Fill::same, rms / kS6Rms});
   } else if (format == RandomFormat::i8) {
     parts.push_back({{name, DType::i8, slot.shape}, Fill::i8_codes});
     parts.push_back({{name + "_scale", DType::f32, {outputs}}, Fill::same, rms / kI8Rms});
@@ -111,6 +117,13 @@ void add_matrix(const std::string& name, const WeightSlot& slot, RandomFormat fo
     const DType dtype = format == RandomFormat::bf16 ? DType::bf16 : DType::f32;
     parts.push_back({{name, dtype, slot.shape}, Fill::even_floats, rms});
   }
+}
+
+RandomFormat matrix_format(RandomFormat format, bool is_fine, std::int64_t inputs) {
+  if (format == RandomFormat::n4 && is_fine) format = RandomFormat::s6;
+  const bool is_uneven = (format == RandomFormat::n4 && inputs % 2 != 0) ||
+                         (format == RandomFormat::s6 && inputs % 4 != 0);
+  return is_uneven ? RandomFormat::i8 : format;
 }
 
 std::vector<Part> plan_parts(const Program& program, RandomFormat format) {
@@ -124,9 +137,8 @@ std::vector<Part> plan_parts(const Program& program, RandomFormat format) {
       parts.push_back({{name, vectors, slot.shape}, Fill::same, value});
       continue;
     }
-    const bool is_fine = is_head || slot.name == "embed_tokens.weight" || slot.shape[1] % 2 != 0;
-    add_matrix(name, slot, format == RandomFormat::n4 && is_fine ? RandomFormat::i8 : format,
-               parts);
+    const bool is_fine = is_head || slot.name == "embed_tokens.weight";
+    add_matrix(name, slot, matrix_format(format, is_fine, slot.shape[1]), parts);
   }
   return parts;
 }
@@ -136,7 +148,7 @@ std::string config_text(Json config, RandomFormat format) {
   config.set(config.find("dtype") != nullptr ? "dtype" : "torch_dtype",
              is_bf16 ? "bfloat16" : "float32");
   drop_quantization(config);
-  if (format == RandomFormat::i8 || format == RandomFormat::n4) {
+  if (format != RandomFormat::f32 && format != RandomFormat::bf16) {
     config.set("quantization_config", own_quantization_config());
   }
   return config.dump({.indent = 2}) + "\n";

@@ -12,10 +12,10 @@
 
 namespace linnet {
 
-enum class RandomFormat : std::uint8_t { f32, bf16, i8, n4 };
+enum class RandomFormat : std::uint8_t { f32, bf16, i8, n4, s6 };
 
 struct RandomModelOptions {
-  // n4: embedding, head and matrices of odd width are i8.
+  // n4: embedding and head are s6. Matrices whose width the codes do not fill evenly are i8.
   RandomFormat format = RandomFormat::bf16;
   std::uint64_t seed = 0;
   OutputOptions output;

@@ -18,7 +18,7 @@ namespace linnet {
 
 struct QuantizeOptions {
   RowFormat weights = RowFormat::n4;  // of all matrices but the head and the embedding
-  RowFormat head = RowFormat::i8;     // of those two
+  RowFormat head = RowFormat::s6;     // of those two
   // The text that the levers below are set by; may be empty when all of them are off.
   std::vector<std::int32_t> calibration;
   std::int64_t window = 384;  // tokens that are read together

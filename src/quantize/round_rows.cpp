@@ -123,7 +123,7 @@ class Feedback {
 }  // namespace
 
 std::string_view row_format_name(RowFormat format) {
-  constexpr std::string_view kNames[] = {"f32", "i8", "n4", "affine4"};
+  constexpr std::string_view kNames[] = {"f32", "i8", "n4", "s6", "affine4"};
   return kNames[static_cast<std::size_t>(format)];
 }
 
@@ -138,6 +138,7 @@ std::vector<RoundedRow> round_rows(const RoundRowsJob& job, ThreadPool& pool) {
 void decode_row(RowFormat format, const RoundedRow& row, float* out) {
   if (format == RowFormat::i8) return decode_i8(row.i8, out);
   if (format == RowFormat::n4) return decode_n4(row.n4, out);
+  if (format == RowFormat::s6) return decode_s6(row.s6, out);
   LINNET_CHECK(format == RowFormat::affine4);
   const Affine4Row& affine = row.affine4;
   for (std::size_t k = 0; k < affine.codes.size(); ++k) {

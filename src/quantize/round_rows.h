@@ -17,6 +17,7 @@ enum class RowFormat : std::uint8_t {
   f32,      // not rounded
   i8,       // see tensor/quantized_rows.h
   n4,       // see tensor/quantized_rows.h
+  s6,       // see tensor/quantized_rows.h
   affine4,  // 4 bits in groups of 64, f16 scale and bias by the extreme values: to compare with
 };
 std::string_view row_format_name(RowFormat format);
@@ -33,6 +34,7 @@ struct Affine4Row {
 struct RoundedRow {
   I8Row i8;
   N4Row n4;
+  S6Row s6;
   Affine4Row affine4;
 };
 

@@ -34,6 +34,9 @@ RowGrid::RowGrid(RowFormat format, std::span<const float> row, std::span<const f
     case RowFormat::n4:
       encode_n4(row, importance, out.n4);
       return;
+    case RowFormat::s6:
+      encode_s6(row, importance, out.s6);
+      return;
     case RowFormat::affine4:
       group_size_ = kAffine4Group;
       fit_affine4(row, out.affine4);
@@ -63,6 +66,13 @@ float RowGrid::place(std::size_t k, float target) {
     const float code = std::clamp(std::nearbyint(target / row.scale), -127.0f, 127.0f);
     row.codes[k] = static_cast<std::int8_t>(code);
     return row.scale * code;
+  }
+  if (format_ == RowFormat::s6) {
+    S6Row& row = out_->s6;
+    if (row.scale == 0) return 0;
+    const std::int8_t c = row.groups[k / static_cast<std::size_t>(kS6Group)];
+    row.codes[k] = nearest_s6(target / row.scale, c);
+    return row.scale * static_cast<float>(s6_byte(row.codes[k], c));
   }
   if (k / group_size_ != group_) enter_group(k / group_size_);
   std::size_t best = 0;

@@ -13,9 +13,12 @@ StoredMatrix::StoredMatrix(std::string name, RowFormat format, bool decoded)
 
 void StoredMatrix::add(const FloatWeight& rows, const Rounding& rounding, ThreadPool& pool) {
   width_ = rows.width();
-  if (format_ == RowFormat::n4 && !decoded_ && width_ % 2 != 0) {
+  const std::int64_t step = format_ == RowFormat::n4 ? 2 : format_ == RowFormat::s6 ? 4 : 1;
+  if (!decoded_ && width_ % step != 0) {
     fail(ErrorCode::unsupported,
-         fmt::format("{}: rows of n4 need an even width, this one has {}; take i8", name_, width_));
+         fmt::format("{}: rows of {} need a width that is a multiple of {}, this one has {}; take "
+                     "i8",
+                     name_, row_format_name(format_), step, width_));
   }
   if (format_ == RowFormat::f32) {
     values_.insert(values_.end(), rows.values.begin(), rows.values.end());
@@ -35,6 +38,8 @@ void StoredMatrix::add(const FloatWeight& rows, const Rounding& rounding, Thread
       decode_row(format_, row, &values_[size]);
     } else if (format_ == RowFormat::n4) {
       n4_.push_back(std::move(row.n4));
+    } else if (format_ == RowFormat::s6) {
+      s6_.push_back(std::move(row.s6));
     } else {
       i8_.push_back(std::move(row.i8));
     }
@@ -47,8 +52,9 @@ void StoredMatrix::append_to(NamedTensors& out) const {
     out.emplace_back(name_, Tensor::from_values({rows, width_}, values_));
     return;
   }
-  NamedTensors made =
-      format_ == RowFormat::n4 ? stored_tensors(name_, n4_) : stored_tensors(name_, i8_);
+  NamedTensors made = format_ == RowFormat::n4   ? stored_tensors(name_, n4_)
+                      : format_ == RowFormat::s6 ? stored_tensors(name_, s6_)
+                                                 : stored_tensors(name_, i8_);
   for (auto& tensor : made) out.push_back(std::move(tensor));
 }
 

@@ -33,6 +33,7 @@ class StoredMatrix {
   std::vector<float> values_;
   std::vector<I8Row> i8_;
   std::vector<N4Row> n4_;
+  std::vector<S6Row> s6_;
 };
 
 }  // namespace linnet

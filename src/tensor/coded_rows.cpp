@@ -8,12 +8,11 @@
 namespace linnet {
 namespace {
 
-// Shape and sizes that both formats share.
+// Shape and sizes that all formats share.
 class OwnRows : public CodedRows {
  public:
-  OwnRows(Tensor codes, std::int64_t codes_per_byte, Tensor scales)
-      : codes_(std::move(codes)), scales_(std::move(scales)) {
-    shape_ = {codes_.dim(0), codes_.dim(1) * codes_per_byte};
+  OwnRows(Tensor codes, std::int64_t inputs, Tensor scales)
+      : shape_{codes.dim(0), inputs}, codes_(std::move(codes)), scales_(std::move(scales)) {
     LINNET_CHECK(scales_.elements() == shape_[0]);
   }
   const Shape& shape() const override { return shape_; }
@@ -29,7 +28,7 @@ class OwnRows : public CodedRows {
 
 class I8Rows final : public OwnRows {
  public:
-  I8Rows(Tensor codes, Tensor scales) : OwnRows(std::move(codes), 1, std::move(scales)) {}
+  I8Rows(Tensor codes, Tensor scales) : OwnRows(codes, codes.dim(1), std::move(scales)) {}
 
   std::string_view format() const override { return "i8"; }
   std::uint64_t bytes() const override { return codes_.bytes().size() + scales_.bytes().size(); }
@@ -53,31 +52,50 @@ class I8Rows final : public OwnRows {
   }
 };
 
-class N4Rows final : public OwnRows {
+// Codes of less than a byte, a byte for every group, an f16 for every row.
+class GroupRows : public OwnRows {
  public:
-  N4Rows(Tensor codes, Tensor groups, Tensor scales)
-      : OwnRows(std::move(codes), 2, std::move(scales)), groups_(std::move(groups)) {
-    LINNET_CHECK(groups_.dim(1) == (shape_[1] + kN4Group - 1) / kN4Group);
+  GroupRows(Tensor codes, std::int64_t inputs, std::int64_t group, Tensor groups, Tensor scales)
+      : OwnRows(std::move(codes), inputs, std::move(scales)), groups_(std::move(groups)) {
+    LINNET_CHECK(groups_.dim(1) == (inputs + group - 1) / group);
   }
-
-  std::string_view format() const override { return "n4"; }
   std::uint64_t bytes() const override {
     return codes_.bytes().size() + groups_.bytes().size() + scales_.bytes().size();
   }
+
+ protected:
+  float scale(std::int64_t row) const override {
+    return f16_to_f32(scales_.values<std::uint16_t>()[static_cast<std::size_t>(row)]);
+  }
+  const std::uint8_t* row_codes(std::int64_t row) const {
+    return codes_.values<std::uint8_t>().data() + row * codes_.dim(1);
+  }
+  // Scale and groups of the row into one of N4 or S6, whose codes get their size.
+  template <class Row>
+  void read_scales(std::int64_t row, Row& out) const {
+    const std::int8_t* groups = groups_.values<std::int8_t>().data() + row * groups_.dim(1);
+    out.scale = scale(row);
+    out.groups.assign(groups, groups + groups_.dim(1));
+    out.codes.resize(width());
+  }
+
+ private:
+  Tensor groups_;
+};
+
+class N4Rows final : public GroupRows {
+ public:
+  N4Rows(Tensor codes, Tensor groups, Tensor scales)
+      : GroupRows(codes, 2 * codes.dim(1), kN4Group, std::move(groups), std::move(scales)) {}
+
+  std::string_view format() const override { return "n4"; }
   void decode_row(std::int64_t row, float* out) const override {
-    const float by = scale(row);
-    const std::uint8_t* codes = row_codes(row);
-    const std::int8_t* groups = row_groups(row);
-    for (std::size_t i = 0; i < width(); i += 2) {
-      const std::int8_t c = groups[i / static_cast<std::size_t>(kN4Group)];
-      out[i] = by * static_cast<float>(n4_byte(codes[i / 2] & 15, c));
-      out[i + 1] = by * static_cast<float>(n4_byte(codes[i / 2] >> 4, c));
-    }
+    N4Row codes;
+    read_n4(row, codes);
+    decode_n4(codes, out);
   }
   bool read_n4(std::int64_t row, N4Row& out) const override {
-    out.scale = scale(row);
-    out.groups.assign(row_groups(row), row_groups(row) + groups_.dim(1));
-    out.codes.resize(width());
+    read_scales(row, out);
     const std::uint8_t* codes = row_codes(row);
     for (std::size_t i = 0; i < width(); i += 2) {
       out.codes[i] = codes[i / 2] & 15;
@@ -85,19 +103,30 @@ class N4Rows final : public OwnRows {
     }
     return true;
   }
+};
 
- private:
-  float scale(std::int64_t row) const override {
-    return f16_to_f32(scales_.values<std::uint16_t>()[static_cast<std::size_t>(row)]);
-  }
-  const std::uint8_t* row_codes(std::int64_t row) const {
-    return codes_.values<std::uint8_t>().data() + row * codes_.dim(1);
-  }
-  const std::int8_t* row_groups(std::int64_t row) const {
-    return groups_.values<std::int8_t>().data() + row * groups_.dim(1);
-  }
+class S6Rows final : public GroupRows {
+ public:
+  S6Rows(Tensor codes, Tensor groups, Tensor scales)
+      : GroupRows(codes, codes.dim(1) / 3 * 4, kS6Group, std::move(groups), std::move(scales)) {}
 
-  Tensor groups_;
+  std::string_view format() const override { return "s6"; }
+  void decode_row(std::int64_t row, float* out) const override {
+    S6Row codes;
+    read_s6(row, codes);
+    decode_s6(codes, out);
+  }
+  bool read_s6(std::int64_t row, S6Row& out) const override {
+    read_scales(row, out);
+    const std::uint8_t* bytes = row_codes(row);
+    for (std::size_t i = 0; i < width(); i += 4, bytes += 3) {
+      const int four = bytes[0] | bytes[1] << 8 | bytes[2] << 16;
+      for (std::size_t j = 0; j < 4; ++j) {
+        out.codes[i + j] = static_cast<std::int8_t>((four >> (6 * j) & 63) - 32);
+      }
+    }
+    return true;
+  }
 };
 
 }  // namespace
@@ -108,6 +137,10 @@ std::shared_ptr<const CodedRows> i8_rows(Tensor codes, Tensor scales) {
 
 std::shared_ptr<const CodedRows> n4_rows(Tensor codes, Tensor groups, Tensor scales) {
   return std::make_shared<N4Rows>(std::move(codes), std::move(groups), std::move(scales));
+}
+
+std::shared_ptr<const CodedRows> s6_rows(Tensor codes, Tensor groups, Tensor scales) {
+  return std::make_shared<S6Rows>(std::move(codes), std::move(groups), std::move(scales));
 }
 
 }  // namespace linnet

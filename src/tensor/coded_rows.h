@@ -47,6 +47,9 @@ std::shared_ptr<const CodedRows> i8_rows(Tensor codes, Tensor scales);
 // N4: codes U8 [outputs, inputs / 2], the even input's in the low nibble; groups I8
 // [outputs, ceil(inputs / 32)]; scales F16 [outputs].
 std::shared_ptr<const CodedRows> n4_rows(Tensor codes, Tensor groups, Tensor scales);
+// S6: codes U8 [outputs, inputs * 3 / 4], four of code + 32 in three bytes, the first one's in the
+// lowest bits; groups I8 [outputs, ceil(inputs / 64)]; scales F16 [outputs].
+std::shared_ptr<const CodedRows> s6_rows(Tensor codes, Tensor groups, Tensor scales);
 
 // Formats of others. Affine (affine.h): words U32 [outputs, inputs * bits / 32], scales and biases
 // F16, BF16 or F32 [outputs, inputs / group].

@@ -69,8 +69,8 @@ const NativeLane& native_of(const Model& model) {
 
 TEST_CASE("random models have logits of sane size, the same in both lanes") {
   const TempFolder folder;
-  for (const RandomFormat format :
-       {RandomFormat::f32, RandomFormat::bf16, RandomFormat::i8, RandomFormat::n4}) {
+  for (const RandomFormat format : {RandomFormat::f32, RandomFormat::bf16, RandomFormat::i8,
+                                    RandomFormat::n4, RandomFormat::s6}) {
     CAPTURE(static_cast<int>(format));
     const auto path = write(folder, format);
     const std::vector<float> reference = logits(*load(path, "reference"));
@@ -80,7 +80,7 @@ TEST_CASE("random models have logits of sane size, the same in both lanes") {
     CHECK(rms > 0.3);
     CHECK(rms < 3);
     // The codes are the same; what differs is int8 activations.
-    const bool is_integer = format == RandomFormat::i8 || format == RandomFormat::n4;
+    const bool is_integer = format != RandomFormat::f32 && format != RandomFormat::bf16;
     CHECK(relative_error(logits(*load(path, "native")), reference) < (is_integer ? 0.03 : 1e-5));
   }
 }
@@ -107,7 +107,7 @@ TEST_CASE("the native lane keeps the codes of the files, matrix by matrix") {
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].is_gate) continue;  // two weights in turns
     const PackedMatrix& packed = lane.matrices()[i].packed;
-    CHECK(packed.shape().format == (plans[i].is_head ? PackedFormat::i8 : PackedFormat::n4));
+    CHECK(packed.shape().format == (plans[i].is_head ? PackedFormat::s6 : PackedFormat::n4));
     std::int64_t output = 0;
     for (const WeightId id : plans[i].weights) {
       const std::string& name = lane.program().weights[static_cast<std::size_t>(id)].name;
@@ -128,8 +128,8 @@ TEST_CASE("the native lane keeps the codes of the files, matrix by matrix") {
 TEST_CASE("a packed model gives the same bits, from a mapped file") {
   const TempFolder folder;
   for (const bool is_tied : {true, false}) {
-    for (const RandomFormat format :
-         {RandomFormat::f32, RandomFormat::bf16, RandomFormat::i8, RandomFormat::n4}) {
+    for (const RandomFormat format : {RandomFormat::f32, RandomFormat::bf16, RandomFormat::i8,
+                                      RandomFormat::n4, RandomFormat::s6}) {
       CAPTURE(is_tied);
       CAPTURE(static_cast<int>(format));
       Json config = small_config();
@@ -197,7 +197,7 @@ TEST_CASE("another format can be asked for, and is told beforehand") {
     choice.weights = weights;
     const LaneMemory memory = lane_memory(choice, model->program(), stored);
     // As the files have them, or as the choice has them: with a head of six bits under n4.
-    CHECK(memory.format == (weights == "auto" ? "n4, i8" : weights == "n4" ? "n4, s6" : weights));
+    CHECK(memory.format == (weights == "auto" || weights == "n4" ? "n4, s6" : weights));
     std::uint64_t held = 0;
     for (const auto& matrix : native_of(*model).matrices()) held += matrix.packed.shape().bytes();
     CHECK(memory.weights == held);

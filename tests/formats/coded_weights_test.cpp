@@ -21,19 +21,22 @@ std::vector<float> random_row(RandomStream& stream) {
   return row;
 }
 
-// Three rows each of I8 (a.weight) and N4 (b.weight), and a vector.
+// Three rows each of I8 (a.weight), N4 (b.weight) and S6 (c.weight), and a vector.
 struct CodedFolder {
   TempFolder folder;
   std::vector<I8Row> i8{3};
   std::vector<N4Row> n4{3};
+  std::vector<S6Row> s6{3};
   NamedTensors tensors;
 
   CodedFolder() {
     RandomStream stream(7);
     for (I8Row& row : i8) encode_i8(random_row(stream), row);
     for (N4Row& row : n4) encode_n4(random_row(stream), {}, row);
+    for (S6Row& row : s6) encode_s6(random_row(stream), {}, row);
     for (auto& named : stored_tensors("a.weight", i8)) tensors.push_back(std::move(named));
     for (auto& named : stored_tensors("b.weight", n4)) tensors.push_back(std::move(named));
+    for (auto& named : stored_tensors("c.weight", s6)) tensors.push_back(std::move(named));
     tensors.emplace_back("norm.weight", Tensor::from_values({2}, std::vector<float>{1, 2}));
   }
   Tensor& at(std::string_view name) {
@@ -66,10 +69,12 @@ TEST_CASE("a matrix of several tensors is one tensor, with the codes as they wer
   }
   std::sort(seen.begin(), seen.end());
   CHECK(seen == std::vector<std::string>{"a.weight i8 [3, 72]", "b.weight n4 [3, 72]",
-                                         "norm.weight f32 [2]"});
+                                         "c.weight s6 [3, 72]", "norm.weight f32 [2]"});
   const Tensor a = files.tensor("a.weight"), b = files.tensor("b.weight");
   CHECK(a.stored_bytes() == 3 * (72 + 4));
   CHECK(b.stored_bytes() == 3 * (36 + 3 + 2));
+  const Tensor c = files.tensor("c.weight");
+  CHECK(c.stored_bytes() == 3 * (54 + 2 + 2));
   CHECK(stored_bytes(*files.find("b.weight")) == b.stored_bytes());
   for (std::int64_t row = 0; row < 3; ++row) {
     const auto i = static_cast<std::size_t>(row);
@@ -89,6 +94,15 @@ TEST_CASE("a matrix of several tensors is one tensor, with the codes as they wer
     CHECK(n4.scale == stored.n4[i].scale);
     decode_n4(n4, expected.data());
     CHECK(decoded(b, row) == expected);
+    S6Row s6;
+    REQUIRE(c.coded_rows()->read_s6(row, s6));
+    CHECK_FALSE(c.coded_rows()->read_n4(row, n4));
+    CHECK(s6.codes == stored.s6[i].codes);
+    CHECK(s6.groups == stored.s6[i].groups);
+    CHECK(s6.scale == stored.s6[i].scale);
+    decode_s6(s6, expected.data());
+    CHECK(decoded(c, row) == expected);
+    decode_n4(n4, expected.data());
     const std::vector<float> all = b.to_floats();
     CHECK(std::equal(expected.begin(), expected.end(), all.begin() + row * kInputs));
   }
@@ -119,7 +133,8 @@ TEST_CASE("parts that are missing or do not fit are named") {
     CHECK(found->code == ErrorCode::corrupt_file);
     return found->message;
   };
-  for (const std::string name : {"a.weight_scale", "b.weight_scale", "b.weight_groups"}) {
+  for (const std::string name :
+       {"a.weight_scale", "b.weight_scale", "b.weight_groups", "c.weight_scale"}) {
     CAPTURE(name);
     CodedFolder without;
     std::erase_if(without.tensors, [&](const auto& named) { return named.first == name; });
@@ -137,6 +152,12 @@ TEST_CASE("parts that are missing or do not fit are named") {
   CodedFolder narrow;
   narrow.at("b.weight_groups") = Tensor::zeros(DType::i8, {3, 2});
   CHECK(fault(narrow).find("[3, 3] is needed") != std::string::npos);
+  CodedFolder six_narrow;
+  six_narrow.at("c.weight_groups64") = Tensor::zeros(DType::i8, {3, 1});
+  CHECK(fault(six_narrow).find("[3, 2] is needed") != std::string::npos);
+  CodedFolder six_uneven;
+  six_uneven.at("c.weight") = Tensor::zeros(DType::u8, {3, 55});
+  CHECK(fault(six_uneven).find("four codes of 6 bits") != std::string::npos);
 }
 
 TEST_CASE("methods and versions that Linnet does not read are refused by name") {

@@ -134,7 +134,8 @@ TEST_CASE("error feedback makes the error in the norm of H smaller, in every for
     for (std::int64_t k = 0; k < width; ++k) {
       squares.push_back(h[static_cast<std::size_t>(k * width + k)]);
     }
-    for (const RowFormat format : {RowFormat::n4, RowFormat::i8, RowFormat::affine4}) {
+    for (const RowFormat format :
+         {RowFormat::n4, RowFormat::s6, RowFormat::i8, RowFormat::affine4}) {
       CAPTURE(row_format_name(format));
       RoundRowsJob job;
       job.format = format;
@@ -171,7 +172,7 @@ TEST_CASE("with independent inputs of equal size feedback changes nothing") {
   job.weights = weights.data();
   job.rows = 9;
   job.width = kWidth;
-  for (const RowFormat format : {RowFormat::n4, RowFormat::i8, RowFormat::affine4}) {
+  for (const RowFormat format : {RowFormat::n4, RowFormat::s6, RowFormat::i8, RowFormat::affine4}) {
     job.format = format;
     job.factor = nullptr;
     const auto plain = round_rows(job, pool);
@@ -196,7 +197,7 @@ TEST_CASE("rows of zeros stay zeros") {
   job.rows = 2;
   job.width = 70;
   job.factor = factor.data();
-  for (const RowFormat format : {RowFormat::n4, RowFormat::i8, RowFormat::affine4}) {
+  for (const RowFormat format : {RowFormat::n4, RowFormat::s6, RowFormat::i8, RowFormat::affine4}) {
     job.format = format;
     for (const RoundedRow& row : round_rows(job, pool)) {
       decode_row(format, row, values.data());
