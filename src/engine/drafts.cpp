@@ -15,12 +15,12 @@ constexpr double kKept = 0.98;          // of a record, with each token of its c
 constexpr double kUsualWeight = 3;      // of what is expected without evidence, in tokens
 constexpr double kShare = 0.01;         // of a token, that each pass adds to the allowance
 constexpr double kMostAllowance = 8;
-constexpr std::int64_t kTryAgain = 32;  // passes
+constexpr std::int64_t kTryAgain = 32;  // passes without a draft
+constexpr float kWorthTrying = 0.3f;    // confidence
 
-// What a draft costs that makes the pass last so long, in tokens of the pass without it.
-double cost(double seconds, const PassLoad& load, const PassPrice& price) {
-  const double base = price.seconds(load.rows);
-  return std::max(0.0, seconds - base) / base * load.tokens;
+// What so many drafted rows cost, in tokens of the pass that they join.
+double cost(std::int64_t rows, const PassLoad& load, const PassPrice& price) {
+  return (price.seconds(load.rows + rows) / price.seconds(load.rows) - 1) * load.tokens;
 }
 
 }  // namespace
@@ -169,25 +169,25 @@ double DraftLength::expected(const Draft& draft) const {
   return tokens;
 }
 
-std::int64_t DraftLength::choose(const Draft& draft, const PassLoad& load, const PassPrice& price) {
-  const DraftRecord blank;  // believes every confidence
-  for (const DraftRecord* record : {static_cast<const DraftRecord*>(&record_), &blank}) {
-    if (record == &blank && passes_without_ < kTryAgain) break;
-    double best = load.tokens / price.seconds(load.rows), chance = 1, tokens = load.tokens;
-    std::int64_t count = 0;
-    for (std::size_t i = 0; i < draft.ids.size(); ++i) {
-      const auto rows = static_cast<std::int64_t>(i) + 1;
-      if (cost(price.seconds_at_most(load.rows + rows), load, price) > allowance_) break;
-      chance *= record->probability(draft.confidence[i]);
-      tokens += chance;
-      const double rate = tokens / price.seconds(load.rows + rows);
-      if (rate <= best) continue;
-      best = rate;
-      count = rows;
-    }
-    if (count > 0) return count;
+std::int64_t DraftLength::choose(const Draft& draft, const PassLoad& load,
+                                 const PassPrice& price) const {
+  // A pass of the price without drafts, now and then, or all those with drafts may look cheap.
+  if (!price.is_known(load.plain_rows)) return 0;
+  double best = load.tokens / price.seconds(load.rows), chance = 1, tokens = load.tokens;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < draft.ids.size(); ++i) {
+    const auto rows = static_cast<std::int64_t>(i) + 1;
+    if (cost(rows, load, price) > allowance_) break;
+    chance *= record_.probability(draft.confidence[i]);
+    tokens += chance;
+    const double rate = tokens / price.seconds(load.rows + rows);
+    const bool is_trial =
+        i == 0 && passes_without_ >= kTryAgain && draft.confidence[i] >= kWorthTrying;
+    if (rate <= best && !is_trial) continue;
+    best = rate;
+    count = rows;
   }
-  return 0;
+  return count;
 }
 
 void DraftLength::record(const Draft& verified, std::int64_t accepted, const PassLoad& load,
@@ -198,8 +198,7 @@ void DraftLength::record(const Draft& verified, std::int64_t accepted, const Pas
     record_.add(verified.confidence[static_cast<std::size_t>(i)], i < accepted);
   }
   passes_without_ = count == 0 ? passes_without_ + 1 : 0;
-  const double paid = cost(price.seconds(load.rows + count), load, price);
-  const double won = static_cast<double>(accepted) - paid;
+  const double won = static_cast<double>(accepted) - cost(count, load, price);
   allowance_ = std::clamp(allowance_ + kShare + won, -1.0, kMostAllowance);
 }
 

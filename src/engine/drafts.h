@@ -3,10 +3,13 @@
 // the next pass. Guesses never change a token: a pass verifies them.
 //
 //   DraftSource source;  source.see(prompt);  DraftLength length;
-//   each pass:  Draft draft = source.propose(16);
-//               draft.keep(length.choose(draft, load, price));
-//               ... a pass with the last token and the draft; `accepted` of its tokens were right
-//               length.record(draft, accepted, load, price);  source.see(the decided ids);
+//   each pass:  PassLoad load{plain_rows, plain_rows, tokens};
+//               for each sequence:  Draft draft = source.propose(48);
+//                                   draft.keep(length.choose(draft, load, price));
+//                                   load.rows += draft's;  load.tokens += length.expected(draft);
+//               ... the pass, of last tokens and drafts;  price.record(load.rows, its seconds);
+//               for each sequence:  length.record(draft, those right, its load before, price);
+//                                   source.see(the decided ids);
 #pragma once
 
 #include <array>
@@ -120,10 +123,12 @@ class DraftRecord {
   std::array<double, kClasses> right_{}, all_{};
 };
 
-// The pass that a draft would join.
+// The pass that a draft would join: the same for all sequences of a pass but for the drafts that
+// were chosen before.
 struct PassLoad {
-  std::int64_t rows = 1;  // without the draft; this sequence's last token included
-  double tokens = 1;      // that these rows are expected to yield
+  std::int64_t plain_rows = 1;  // without any draft: last tokens, chunks of prompts
+  std::int64_t rows = 1;        // with the drafts chosen before
+  double tokens = 1;            // that these rows are expected to yield
 };
 
 // How many drafted tokens make the most tokens per second. It pays for its errors from an
@@ -134,7 +139,8 @@ class DraftLength {
  public:
   explicit DraftLength(DraftRecord* usual = nullptr) : record_(usual) {}
 
-  std::int64_t choose(const Draft& draft, const PassLoad& load, const PassPrice& price);
+  // None while the price of a pass without drafts is not known.
+  std::int64_t choose(const Draft& draft, const PassLoad& load, const PassPrice& price) const;
   // For every pass, with the part of the draft that it verified (none: an empty one).
   void record(const Draft& verified, std::int64_t accepted, const PassLoad& load,
               const PassPrice& price);

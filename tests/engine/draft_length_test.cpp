@@ -124,11 +124,59 @@ TEST_CASE("rows of others count: where they fill the pass, drafts do not pay") {
   process.run(alone, 300);
   const std::int64_t before = process.drafted();
   CHECK(before > 300);
-  process.run(crowded, 300, {16, 16});
+  process.run(crowded, 300, {16, 16, 16});
   CHECK(process.drafted() - before < 60);
   // A chunk of a prompt yields nothing, so a few more rows beside it are worth having.
   DraftLength beside;
-  CHECK(beside.choose(draft_of(4, 0.7f), {256, 1}, price_of(proportional)) > 0);
+  CHECK(beside.choose(draft_of(4, 0.7f), {384, 384, 1}, price_of(proportional)) > 0);
+}
+
+// How much faster so many sequences are together with drafts than without, their drafts right by
+// `chances` in turn; prices are learned on the way, from passes of which some are lost.
+double batch_gain(const Price& machine, std::size_t count, const std::vector<double>& chances) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> unit(0, 1);
+  PassPrice price;
+  DraftRecord usual;
+  std::vector<DraftLength> lengths(count, DraftLength(&usual));
+  double tokens = 0, seconds = 0;
+  const auto sequences = static_cast<std::int64_t>(count);
+  for (int pass = 0; pass < 1500; ++pass) {
+    PassLoad load{sequences, sequences, static_cast<double>(count)};
+    std::vector<Draft> drafts;
+    std::vector<PassLoad> loads;
+    for (const DraftLength& length : lengths) {
+      Draft draft = draft_of(16, 0.6f);
+      draft.keep(length.choose(draft, load, price));
+      loads.push_back(load);
+      load.rows += static_cast<std::int64_t>(draft.ids.size());
+      load.tokens += length.expected(draft);
+      drafts.push_back(std::move(draft));
+    }
+    const double lost = unit(random) < 0.03 ? 4 : 1;
+    price.record(load.rows, machine(load.rows) * (1 + 0.1 * unit(random)) * lost);
+    seconds += machine(load.rows);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto size = static_cast<std::int64_t>(drafts[i].ids.size());
+      std::int64_t right = 0;
+      while (right < size && unit(random) < chances[i % chances.size()]) ++right;
+      lengths[i].record(drafts[i], right, loads[i], price);
+      tokens += static_cast<double>(right + 1);
+    }
+  }
+  return tokens / seconds * machine(sequences) / static_cast<double>(count);
+}
+
+TEST_CASE("several sequences in one pass lose nothing, and win where rows are cheap") {
+  for (const std::size_t count : {2, 4, 8, 16, 32}) {
+    CAPTURE(count);
+    for (const Price& machine : {Price(steep), Price(linear), Price(flat), Price(proportional)}) {
+      CHECK(batch_gain(machine, count, {0.1, 0.3}) > 0.97);
+      CHECK(batch_gain(machine, count, {0.95, 0.1, 0.5}) > 0.97);
+    }
+    CHECK(batch_gain(flat, count, {0.9}) > 3);
+  }
+  CHECK(batch_gain(linear, 4, {0.95}) > 1.7);
 }
 
 TEST_CASE("new sequences know what others learned") {
