@@ -14,7 +14,7 @@ constexpr std::int64_t kMostModelDrafts = 8;  // a model works for each
 }  // namespace
 
 void Speculation::begin_pass(std::int64_t sequences) {
-  load_.rows = std::max<std::int64_t>(1, sequences);
+  load_.plain_rows = load_.rows = std::max<std::int64_t>(1, sequences);
   load_.tokens = static_cast<double>(load_.rows);
 }
 
