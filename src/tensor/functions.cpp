@@ -110,21 +110,34 @@ void dot_tile(const DotTile& tile, float* out, std::int64_t out_row_stride) {
   }
 }
 
-float exp_f32(float x) {
+namespace {
+
+// What exp_f32 does, on one number or on four.
+template <class Real, class Int, class Convert>
+inline Real exp_of(Real x, Convert to_int) {
   // x = n ln 2 + r with |r| <= ln 2 / 2: e^x = 2^n e^r. The first part of ln 2 has few bits, so its
   // product with n is exact. The polynomial is a minimax fit of e^r on that interval.
-  x = std::min(88.0f, std::max(-87.0f, x));
+  const Real low = Real{} - 87.0f, high = Real{} + 88.0f;
+  x = low < x ? x : low;
+  x = x < high ? x : high;
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number
-  const float n = (x * 1.44269504f + kRound) - kRound;
-  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-  float p = 0x1.6d8d54p-10f + r * 0x1.9f0862p-13f;
+  const Real n = (x * 1.44269504f + kRound) - kRound;
+  const Real r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  Real p = 0x1.6d8d54p-10f + r * 0x1.9f0862p-13f;
   p = 0x1.111272p-7f + r * p;
   p = 0x1.55548ep-5f + r * p;
   p = 0x1.555554p-3f + r * p;
   p = 0.5f + r * p;
   p = 1.0f + (r + (r * r) * p);
-  const auto exponent = static_cast<std::uint32_t>(static_cast<std::int32_t>(n)) << 23;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) + exponent);
+  return std::bit_cast<Real>(std::bit_cast<Int>(p) + (to_int(n) << 23));
+}
+
+}  // namespace
+
+float exp_f32(float x) {
+  // Unsigned: a negative exponent may be shifted.
+  return exp_of<float, std::uint32_t>(
+      x, [](float n) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(n)); });
 }
 
 namespace {
@@ -174,12 +187,27 @@ double cos_f64(double x) {
 }
 
 void exponentials(const float* x, std::int64_t count, float shift, float* out) {
+  using Ints = std::int32_t __attribute__((vector_size(16)));
+  using Words = std::uint32_t __attribute__((vector_size(16)));
+  constexpr float kLeast = -std::numeric_limits<float>::infinity();
+  const auto words_of = [](Quad n) {
+    return std::bit_cast<Words>(__builtin_convertvector(n, Ints));
+  };
   // -inf must give 0, not the 1.6e-38 of the clamped exp. NaN, which exp would clamp as well, must
   // stay: broken weights are found by it.
-  for (std::int64_t i = 0; i < count; ++i) {
+  const std::int64_t whole = count / 4 * 4;
+  for (std::int64_t i = 0; i < whole; i += 4) {
+    const Quad from = load(x + i);
+    const Quad difference = from - shift;
+    Quad e = exp_of<Quad, Words>(difference, words_of);
+    e = difference == difference ? e : difference;
+    e = from == Quad{} + kLeast ? Quad{} : e;
+    std::memcpy(out + i, &e, sizeof e);
+  }
+  for (std::int64_t i = whole; i < count; ++i) {
     const float difference = x[i] - shift;
     const float e = std::isnan(difference) ? difference : exp_f32(difference);
-    out[i] = x[i] == -std::numeric_limits<float>::infinity() ? 0.0f : e;
+    out[i] = x[i] == kLeast ? 0.0f : e;
   }
 }
 

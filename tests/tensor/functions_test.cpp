@@ -72,6 +72,26 @@ TEST_CASE("exp is within 1.1 units of the last place, and clamped") {
   CHECK(exp_f32(-1000.0f) == exp_f32(-87.0f));
 }
 
+TEST_CASE("exponentials of a row have the bits of exp_f32") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {-kInfinity, kInfinity, 0.0f, -0.0f, 1e30f, -1e30f, 90.5f, -90.5f};
+  for (float value = -92; value < 92; value += 0.0137f) x.push_back(value);
+  for (std::size_t count = 0; count < 9; ++count) {
+    std::vector<float> out(x.size() - count);
+    exponentials(x.data() + count, static_cast<std::int64_t>(out.size()), 1.5f, out.data());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const float from = x[i + count];
+      CHECK(out[i] == (from == -kInfinity ? 0.0f : exp_f32(from - 1.5f)));
+    }
+  }
+  for (std::size_t place = 0; place < 7; ++place) {
+    std::vector<float> row(7, 1.0f);
+    row[place] = std::numeric_limits<float>::quiet_NaN();
+    exponentials(row.data(), 7, 1.0f, row.data());
+    for (std::size_t i = 0; i < 7; ++i) CHECK(std::isnan(row[i]) == (i == place));
+  }
+}
+
 TEST_CASE("sin and cos are good to 1e-15 beyond the longest context") {
   double worst = 0;
   for (int i = -200000; i <= 1400000; ++i) {
