@@ -6,6 +6,7 @@
 #include "cli/bench_machine.h"
 #include "cli/bench_model.h"
 #include "cli/bench_options.h"
+#include "cli/bench_sampler.h"
 #include "cli/bench_tokenizer.h"
 
 namespace linnet {
@@ -17,10 +18,8 @@ struct Subject {
 };
 
 constexpr Subject kSubjects[] = {
-    {"tokenizer", bench_tokenizer},
-    {"machine", bench_machine},
-    {"model", bench_model},
-    {"engine", bench_engine},
+    {"tokenizer", bench_tokenizer}, {"machine", bench_machine}, {"model", bench_model},
+    {"engine", bench_engine},       {"sampler", bench_sampler},
 };
 
 }  // namespace
@@ -45,16 +44,18 @@ Command make_bench_command() {
       "tokenizer. The table is Markdown.\n"
       "engine: many streams against one, a stream beside a long prompt, a prompt that begins like "
       "an earlier one; with --text, whose first tokens are the prompt, what guessing gains.\n"
+      "sampler: the choice of one of 128,256 tokens, by processor; no model is needed.\n"
       "Rates are the least, the median and the greatest of all runs.";
   command.examples = {
       "linnet bench tokenizer --model smollm2",
       "linnet bench tokenizer --model path/to/tokenizer.json --text book.txt --json",
       "linnet bench machine", "linnet bench model --model smollm2 --weights i8 --cache i8"};
-  command.argument = Argument{.name = "SUBJECT",
-                              .help = "what to measure: tokenizer, machine, model or engine",
-                              .choices = names,
-                              .required = true,
-                              .set = to_choice(options->subject, names)};
+  command.argument =
+      Argument{.name = "SUBJECT",
+               .help = "what to measure: tokenizer, machine, model, engine or sampler",
+               .choices = names,
+               .required = true,
+               .set = to_choice(options->subject, names)};
   command.options = {
       {.name = "text",
        .value = "FILE",
