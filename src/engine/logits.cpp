@@ -4,6 +4,7 @@
 
 #include <cfloat>
 #include <cmath>
+#include <cstring>
 #include <functional>
 
 #include "base/error.h"
@@ -11,12 +12,20 @@
 namespace linnet {
 namespace {
 
-constexpr std::size_t kLanes = 16;
+// Four scores as the compilers' own vector type; the largest of numbers knows no order.
+using Quad = float __attribute__((vector_size(16)));
+constexpr std::size_t kQuad = 4;
 
-// Lanes let the compiler use vector instructions; the largest of numbers knows no order.
-float largest_of(const float (&lanes)[kLanes]) {
-  return *std::max_element(std::begin(lanes), std::end(lanes));
+inline Quad load(const float* source) {
+  Quad quad;
+  std::memcpy(&quad, source, sizeof quad);
+  return quad;
 }
+
+inline Quad greater(Quad a, Quad b) { return a > b ? a : b; }
+inline Quad lesser(Quad a, Quad b) { return a < b ? a : b; }
+inline float largest_of(Quad v) { return std::max(std::max(v[0], v[1]), std::max(v[2], v[3])); }
+inline float least_of(Quad v) { return std::min(std::min(v[0], v[1]), std::min(v[2], v[3])); }
 
 [[noreturn]] void refuse_logits(std::span<const float> logits) {
   for (std::size_t id = 0; id < logits.size(); ++id) {
@@ -42,43 +51,40 @@ void block_maxima(std::span<const float> scores, std::vector<float>& out) {
 }  // namespace
 
 float check_logits(std::span<const float> logits) {
-  float lanes[kLanes];
-  std::fill(std::begin(lanes), std::end(lanes), kRemoved);
-  int broken[kLanes] = {};
-  const std::size_t whole = logits.size() / kLanes * kLanes;
-  for (std::size_t i = 0; i < whole; i += kLanes) {
-    for (std::size_t j = 0; j < kLanes; ++j) {
-      const float x = logits[i + j];
-      lanes[j] = x > lanes[j] ? x : lanes[j];
-      broken[j] |= x <= FLT_MAX ? 0 : 1;
-    }
+  Quad high[2] = {Quad{} + kRemoved, Quad{} + kRemoved};
+  auto is_fine = Quad{} <= Quad{};
+  const std::size_t whole = logits.size() / (2 * kQuad) * (2 * kQuad);
+  for (std::size_t i = 0; i < whole; i += 2 * kQuad) {
+    const Quad a = load(logits.data() + i), b = load(logits.data() + i + kQuad);
+    high[0] = greater(a, high[0]);
+    high[1] = greater(b, high[1]);
+    is_fine &= (a <= FLT_MAX) & (b <= FLT_MAX);
   }
+  float largest = largest_of(greater(high[0], high[1]));
+  bool all_fine = (is_fine[0] & is_fine[1] & is_fine[2] & is_fine[3]) != 0;
   for (std::size_t i = whole; i < logits.size(); ++i) {
-    lanes[0] = std::max(lanes[0], logits[i]);
-    broken[0] |= logits[i] <= FLT_MAX ? 0 : 1;
+    largest = std::max(largest, logits[i]);
+    all_fine = all_fine && logits[i] <= FLT_MAX;
   }
-  const float largest = largest_of(lanes);
-  const bool is_broken = std::any_of(std::begin(broken), std::end(broken), [](int b) { return b; });
-  if (is_broken || largest == kRemoved) refuse_logits(logits);
+  if (!all_fine || largest == kRemoved) refuse_logits(logits);
   return largest;
 }
 
 BlockRange block_range(const float* scores, std::size_t count) {
-  if (count == kScanBlock) {
-    float low[kLanes], high[kLanes];
-    std::copy_n(scores, kLanes, low);
-    std::copy_n(scores, kLanes, high);
-    for (std::size_t i = kLanes; i < kScanBlock; i += kLanes) {
-      for (std::size_t j = 0; j < kLanes; ++j) {
-        const float x = scores[i + j];
-        low[j] = x < low[j] ? x : low[j];
-        high[j] = x > high[j] ? x : high[j];
-      }
-    }
-    return {*std::min_element(std::begin(low), std::end(low)), largest_of(high)};
+  if (count < kScanBlock) {
+    const auto range = std::minmax_element(scores, scores + count);
+    return {*range.first, *range.second};
   }
-  const auto range = std::minmax_element(scores, scores + count);
-  return {*range.first, *range.second};
+  Quad low = load(scores), high = low;
+  Quad low_2 = load(scores + kQuad), high_2 = low_2;
+  for (std::size_t i = 2 * kQuad; i < kScanBlock; i += 2 * kQuad) {
+    const Quad a = load(scores + i), b = load(scores + i + kQuad);
+    low = lesser(a, low);
+    high = greater(a, high);
+    low_2 = lesser(b, low_2);
+    high_2 = greater(b, high_2);
+  }
+  return {least_of(lesser(low, low_2)), largest_of(greater(high, high_2))};
 }
 
 float largest_score(std::span<const float> scores) {

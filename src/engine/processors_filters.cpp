@@ -1,9 +1,11 @@
 #include "engine/processors_filters.h"
 
 #include <algorithm>
+#include <bit>
 #include <cfloat>
 #include <cmath>
 
+#include "engine/counting_sort.h"
 #include "engine/generation.h"
 #include "tensor/functions.h"
 
@@ -95,13 +97,14 @@ void keep_typical(Candidates& candidates, float p, FilterScratch& scratch) {
   auto& nearest = scratch.pairs;
   float last = FLT_MAX;
   // Only what is near has to be sorted; the last round takes all.
-  for (const float reach : {1.0f, 4.0f, 16.0f, FLT_MAX}) {
+  for (const float reach : {0.25f, 1.0f, 4.0f, 16.0f, FLT_MAX}) {
     if (reach < FLT_MAX && candidates.size() < 1024) continue;
     nearest.clear();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (distance(i) <= reach) nearest.emplace_back(distance(i), static_cast<std::uint32_t>(i));
     }
-    std::sort(nearest.begin(), nearest.end());
+    counting_sort(nearest, scratch.sorting_pairs,
+                  [](const auto& pair) { return std::bit_cast<std::uint32_t>(pair.first); });
     float running = 0;
     std::size_t kept = 0;
     while (kept < nearest.size() && running < p) running += weights[nearest[kept++].second] / total;

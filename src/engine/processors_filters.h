@@ -12,9 +12,9 @@ struct GenerationConfig;
 // Memory that the filters use again from token to token.
 struct FilterScratch {
   std::vector<float> scores;
-  std::vector<float> weights;
   std::vector<float> sorting;
   std::vector<std::pair<float, std::uint32_t>> pairs;
+  std::vector<std::pair<float, std::uint32_t>> sorting_pairs;
 };
 
 // Dynamic temperature (llama.cpp, dynatemp): temperature - range where one id is certain,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <random>
 #include <set>
 
 #include "base/error.h"
@@ -130,6 +131,132 @@ TEST_CASE("a whole vocabulary and a selection of it give the same token") {
     a.see({&id, 1});
     b.see({&id, 1});
   }
+}
+
+// Rows of logits for the places of an answer, whatever the ids are.
+Row row_at(std::size_t place, std::size_t vocab) {
+  std::mt19937 random(static_cast<std::uint32_t>(place));
+  std::normal_distribution<float> normal(0, 2);
+  Row row(vocab);
+  for (float& logit : row) logit = normal(random);
+  return row;
+}
+
+// Everything at once that depends on ids or on draws.
+GenerationConfig busy_config() {
+  GenerationConfig config = sampling(0.9f);
+  config.dynatemp_range = 0.2f;
+  config.top_k = 40;
+  config.top_p = 0.97f;
+  config.xtc_probability = 0.5f;
+  config.xtc_threshold = 0.05f;
+  config.repetition_penalty = 1.2f;
+  config.presence_penalty = 0.3f;
+  config.frequency_penalty = 0.1f;
+  config.no_repeat_ngram_size = 4;
+  config.dry_multiplier = 0.5f;
+  config.dry_allowed_length = 1;
+  config.sequence_bias = {{{3}, 1}, {{4, 5}, 2}};
+  config.stop_ids = {1};
+  config.min_new_tokens = 20;
+  config.length_decay = {25, 1.1f};
+  config.forced_tokens = {{17, 9}};
+  return config;
+}
+
+TEST_CASE("a sampler made anew at any place goes on as the old one would have") {
+  constexpr std::size_t kVocab = 60, kSteps = 60;
+  GenerationConfig config = busy_config();
+  const std::vector<TokenId> prompt = {7, 8, 9, 7, 8};
+  for (const std::uint64_t seed : {0, 1, 99}) {
+    std::vector<TokenId> ids = prompt;
+    Sampler old(config, seed, prompt.size());
+    old.see(prompt);
+    for (std::size_t step = 0; step < kSteps; ++step) {
+      const Row row = row_at(step, kVocab);
+      const Choice choice = old.choose(row);
+      CHECK(old.choose(row).id == choice.id);  // choosing changes nothing
+      Sampler anew(config, seed, prompt.size());
+      anew.see(ids);
+      const Choice same = anew.choose(row);
+      Sampler by_default(config, seed);
+      by_default.see(prompt);
+      by_default.see(std::span(ids).subspan(prompt.size()));
+      Sampler copy = old;
+      for (const Choice& other : {same, by_default.choose(row), copy.choose(row)}) {
+        CHECK(other.id == choice.id);
+        CHECK(other.probability == choice.probability);
+        CHECK(other.uniform == choice.uniform);
+      }
+      // Now and then another id comes, as a grammar or a draft would force it.
+      ids.push_back(step % 7 == 6 ? 11 : choice.id);
+      old.see({&ids.back(), 1});
+    }
+    CHECK(ids[17] == 9);
+  }
+}
+
+TEST_CASE("XTC does not move the draws of the choice") {
+  GenerationConfig with = sampling(1), without = sampling(1);
+  with.xtc_probability = 0.5f;
+  with.xtc_threshold = 0.1f;
+  const Row row = {std::log(0.4f), std::log(0.3f), std::log(0.2f), std::log(0.1f)};
+  Sampler a(with, 5, 0), b(without, 5, 0);
+  int excluded = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Choice one = a.choose(row), other = b.choose(row);
+    CHECK(one.uniform == other.uniform);
+    if (one.probability > 0.9f) {
+      CHECK(one.id == 3);
+      ++excluded;
+    } else {
+      CHECK(one.id == other.id);
+    }
+    a.see({&other.id, 1});
+    b.see({&other.id, 1});
+  }
+  CHECK(excluded > 160);
+  CHECK(excluded < 240);
+}
+
+TEST_CASE("mirostat comes to its aim") {
+  for (const std::int64_t version : {1, 2}) {
+    GenerationConfig config = sampling(1);
+    config.mirostat = version;
+    config.mirostat_tau = 3;
+    Sampler sampler(config, 1, 0);
+    double surprise = 0;
+    for (std::size_t step = 0; step < 1200; ++step) {
+      const Choice choice = sampler.choose(row_at(step, 3000));
+      if (step >= 200) surprise -= std::log2(choice.probability);
+      sampler.see({&choice.id, 1});
+    }
+    CAPTURE(version);
+    CHECK(surprise / 1000 == doctest::Approx(3).epsilon(0.1));
+  }
+}
+
+TEST_CASE("greedy choice sees penalties and users' processors, not filters") {
+  GenerationConfig config;
+  config.top_k = 1;
+  config.temperature = 0.5f;
+  Sampler sampler(config, 0, 0);
+  float seen = 0;
+  sampler.add(
+      callback_processor([&](std::span<const TokenId>, std::size_t, std::span<float> scores) {
+        seen = scores[1];
+        scores[1] = 100;
+      }));
+  CHECK(sampler.choose(Row{3, 1, 2}).id == 1);
+  CHECK(seen == 2);  // divided by the temperature, not removed by top_k
+}
+
+TEST_CASE("texts of breakers need a tokenizer") {
+  GenerationConfig config;
+  config.dry_breaker_texts = {"x"};
+  CHECK_NOTHROW(Sampler(config, 0, 0));  // DRY is off
+  config.dry_multiplier = 1;
+  CHECK_THROWS_WITH_AS(Sampler(config, 0, 0), doctest::Contains("dry_sequence_breakers"), Error);
 }
 
 }  // namespace
