@@ -1,6 +1,7 @@
 #include "engine/sampler.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "engine/logits.h"
@@ -72,13 +73,24 @@ void Sampler::keep_mirostat(Candidates& candidates) {
 Choice Sampler::draw(Candidates& candidates, float uniform) {
   const float total = candidates.total();
   const std::span<const float> weights = candidates.weights();
-  // The sum of the probabilities as they are rounded.
+  // The sum of the probabilities as they are rounded, which never falls; and what it was before each
+  // piece, so that only one piece has to be added up again.
+  constexpr std::size_t kMostPieces = 512;
+  std::array<float, kMostPieces> before;
+  const std::size_t piece = weights.size() / kMostPieces + 1;
   float all = 0;
-  for (const float weight : weights) all += weight / total;
+  std::size_t pieces = 0;
+  for (std::size_t first = 0; first < weights.size(); first += piece) {
+    before[pieces++] = all;
+    const std::size_t end = std::min(first + piece, weights.size());
+    for (std::size_t i = first; i < end; ++i) all += weights[i] / total;
+  }
   const float threshold = all * (1.0f - uniform);
-  float running = 0;
+  const auto behind = std::upper_bound(before.begin(), before.begin() + pieces, threshold);
+  const auto at = std::max<std::ptrdiff_t>(behind - before.begin() - 1, 0);
+  float running = before[static_cast<std::size_t>(at)];
   std::size_t last = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
+  for (std::size_t i = static_cast<std::size_t>(at) * piece; i < weights.size(); ++i) {
     last = i;
     running += weights[i] / total;
     if (running > threshold) break;
