@@ -266,7 +266,7 @@ void BatchEngine::note_stats() {
   const std::lock_guard lock(mutex_);
   stats_.waiting = scheduler_.waiting();
   stats_.running = scheduler_.running();
-  stats_.preemptions = scheduler_.counts().preemptions;
+  stats_.preemptions = scheduler_.preemptions();
   stats_.blocks = parts_.pool->capacity();
   stats_.blocks_used = parts_.pool->used();
   stats_.blocks_cached = prefixes_.blocks();

@@ -159,7 +159,7 @@ void Scheduler::send_back(Sequence& sequence) {
   sequence.drafts.clear();
   sequence.kept = 0;
   ++sequence.preemptions;
-  ++counts_.preemptions;
+  ++preemptions_;
   waiting_.push_back(std::move(held));
 }
 

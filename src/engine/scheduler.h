@@ -23,10 +23,6 @@ struct SchedulerOptions {
   double longest_gap = 2.25;       // a pass with prompts may take so many times one without
 };
 
-struct SchedulerCounts {
-  std::int64_t preemptions = 0;
-};
-
 class Scheduler {
  public:
   Scheduler(const SchedulerOptions& options, std::shared_ptr<BlockPool> pool, PrefixCache& prefixes,
@@ -46,7 +42,7 @@ class Scheduler {
 
   std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
   std::int64_t running() const { return static_cast<std::int64_t>(running_.size()); }
-  const SchedulerCounts& counts() const { return counts_; }
+  std::int64_t preemptions() const { return preemptions_; }  // so far
 
  private:
   using Sequences = std::vector<std::shared_ptr<Sequence>>;
@@ -78,7 +74,7 @@ class Scheduler {
   std::map<std::string, Service> callers_;
   std::int64_t last_prompt_rows_ = 0;
   bool is_oldest_first_ = false;
-  SchedulerCounts counts_;
+  std::int64_t preemptions_ = 0;
 };
 
 }  // namespace linnet

@@ -162,7 +162,7 @@ TEST_CASE("when blocks run out the last goes back, and all end") {
     ended += now.size();
   }
   CHECK(ended == all.size());
-  CHECK(work.scheduler().counts().preemptions > 0);
+  CHECK(work.scheduler().preemptions() > 0);
   CHECK(all.front()->preemptions == 0);
   work.prefixes().clear();
   CHECK(work.pool()->used() == 0);
