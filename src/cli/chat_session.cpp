@@ -21,6 +21,7 @@ void ChatSession::answer() {
     request.prompt = std::move(made_prompt.ids);
     request.parser = made_prompt.parser;
     request.config = sampling.applied_to(opened_.assistant.defaults);
+    request.config.resolve_texts(*opened_.assistant.tokenizer);
     request.on_prefill = [&](double done) { done < 1 ? bar.update(done) : bar.erase(); };
     request.sink = [&](const OutputDelta& delta) { printer.print(delta); };
     made = generate_answer(generator_, request);

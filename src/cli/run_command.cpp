@@ -48,6 +48,7 @@ AnswerRequest make_request(const Assistant& assistant, const std::string& prompt
                            const RunFlags& options, const PromptSettings& settings) {
   AnswerRequest request;
   request.config = options.sampling.applied_to(assistant.defaults);
+  request.config.resolve_texts(*assistant.tokenizer);
   if (options.raw) {
     EncodeOptions encode;
     encode.add_special_tokens = true;

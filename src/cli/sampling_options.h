@@ -2,6 +2,7 @@
 // set replaces the model's own defaults.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,13 @@
 namespace linnet {
 
 struct SamplingOptions {
-  std::optional<float> temperature;
-  std::optional<float> top_p;
-  std::optional<std::int64_t> top_k;
-  std::optional<float> min_p;
-  std::optional<float> repetition_penalty;
+  std::map<std::string, double, std::less<>> numbers;  // by the names of number_fields()
   std::optional<std::uint64_t> seed;
-  std::optional<std::int64_t> max_tokens;
   std::vector<std::string> stop;
+  std::vector<SequenceBias> logit_bias;
+  std::vector<std::string> dry_breakers;
 
+  // The config still has texts to be resolved where DRY is on (GenerationConfig::resolve_texts).
   GenerationConfig applied_to(GenerationConfig defaults) const;
 };
 

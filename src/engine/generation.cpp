@@ -72,6 +72,7 @@ const NumberField& number_field(std::string_view name) {
 }
 
 void GenerationConfig::resolve_texts(const Tokenizer& tokenizer) {
+  if (dry_multiplier <= 0) return;
   for (const std::string& text : dry_breaker_texts) {
     const std::size_t before = dry_breaker_ids.size();
     for (TokenId id = 0; id < tokenizer.size(); ++id) {

@@ -99,7 +99,7 @@ struct GenerationConfig {
   // Throws Error{invalid_argument} for a value out of its range, and for two fields that
   // contradict each other (both named).
   void check() const;
-  // Turns dry_breaker_texts into ids: every token whose text holds one of them.
+  // Where DRY is on, turns dry_breaker_texts into ids: every token whose text holds one of them.
   // Error{invalid_argument} for a text that no token holds.
   void resolve_texts(const Tokenizer& tokenizer);
   // How many ids an answer may have; none: until the context is full. Error{invalid_argument} when

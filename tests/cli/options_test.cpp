@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
+#include "base/error.h"
 #include "cli/command.h"
 #include "cli/sampling_options.h"
 
@@ -116,27 +118,58 @@ TEST_CASE("only what was set replaces the model's defaults") {
   defaults.top_p = 0.95f;
   SamplingOptions options;
   CHECK(options.applied_to(defaults).temperature == 0.6f);
-  options.temperature = 0.0f;
+  options.numbers["temperature"] = 0;
   CHECK_FALSE(options.applied_to(defaults).sample);
   CHECK(options.applied_to(defaults).top_p == 0.95f);
-  options.temperature = 0.3f;
+  options.numbers["temperature"] = 0.3;
   options.stop = {"END"};
-  options.max_tokens = 7;
+  options.numbers["max_new_tokens"] = 7;
+  defaults.max_length = 99;
   const GenerationConfig config = options.applied_to(defaults);
   CHECK(config.sample);
   CHECK(config.temperature == 0.3f);
   CHECK(config.stop_strings == std::vector<std::string>{"END"});
   CHECK(config.max_new_tokens == 7);
+  CHECK_NOTHROW(config.check());
+  // Mirostat replaces the model's filters, not those that were asked for.
+  options.numbers["mirostat"] = 2;
+  CHECK_NOTHROW(options.applied_to(defaults).check());
+  CHECK(options.applied_to(defaults).mirostat == 2);
+  options.numbers["top_k"] = 5;
+  CHECK_THROWS_AS(options.applied_to(defaults).check(), Error);
+}
+
+TEST_CASE("asking for a way of drawing is asking for draws") {
+  SamplingOptions options;
+  CHECK_FALSE(options.applied_to({}).sample);
+  options.numbers["frequency_penalty"] = 1;
+  CHECK_FALSE(options.applied_to({}).sample);
+  options.numbers["typical_p"] = 0.5;
+  CHECK(options.applied_to({}).sample);
+  options.numbers["temperature"] = 0;
+  CHECK_FALSE(options.applied_to({}).sample);
 }
 
 TEST_CASE("/set changes settings by name, back to default, and refuses wrong values") {
   SamplingOptions options;
   CHECK(change_setting(options, "top_p", "0.5"));
-  CHECK(options.top_p == 0.5f);
+  CHECK(options.applied_to({}).top_p == 0.5f);
   CHECK(change_setting(options, "top-k", "40"));
-  CHECK(options.top_k == 40);
+  CHECK(options.applied_to({}).top_k == 40);
   CHECK(change_setting(options, "top_p", "default"));
-  CHECK_FALSE(options.top_p.has_value());
+  CHECK(options.applied_to({}).top_p == 1.0f);
+  CHECK(change_setting(options, "logit_bias", "12=-1.5"));
+  CHECK(change_setting(options, "logit_bias", "7=false"));
+  const std::vector<SequenceBias> biases = {{{12}, -1.5f}, {{7}, -INFINITY}};
+  CHECK(options.applied_to({}).sequence_bias == biases);
+  for (const char* wrong : {"12", "=1", "-1=1", "12=x", "12="}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(change_setting(options, "logit_bias", wrong), UsageError);
+  }
+  CHECK(change_setting(options, "dry_breaker", "#"));
+  CHECK(options.applied_to({}).dry_breaker_texts == std::vector<std::string>{"#"});
+  CHECK(change_setting(options, "dry_breaker", "default"));
+  CHECK(options.applied_to({}).dry_breaker_texts.size() == 4);
   CHECK_FALSE(change_setting(options, "warmth", "1"));
   const std::string message = usage_error([&] { change_setting(options, "temperature", "hot"); });
   CHECK(message.find("temperature") == 0);
