@@ -193,10 +193,16 @@ std::string ModelFiles::describe(std::string_view name) const {
   return weights->describe(name);
 }
 
-TokenizerData ModelFiles::load_tokenizer_data() const { return read_tokenizer(); }
+TokenizerData ModelFiles::load_tokenizer_data() const try {
+  return read_tokenizer();
+} catch (const std::bad_alloc&) {
+  fail(ErrorCode::out_of_memory, "no memory for the tokenizer of " + path.string());
+}
 
-std::shared_ptr<const Tokenizer> ModelFiles::load_tokenizer() const {
+std::shared_ptr<const Tokenizer> ModelFiles::load_tokenizer() const try {
   return std::make_shared<const Tokenizer>(read_tokenizer());
+} catch (const std::bad_alloc&) {
+  fail(ErrorCode::out_of_memory, "no memory for the tokenizer of " + path.string());
 }
 
 ModelFiles open_model_files(const fs::path& path, const OpenOptions& options) try {

@@ -112,6 +112,23 @@ TEST_CASE("opening and loading a model") {
   }
 }
 
+TEST_CASE("loading a tokenizer") {
+  const ModelFolder folder;
+  folder.load();  // writes the files
+  write_file_atomically(folder.path / "tokenizer.json", as_bytes(R"json({
+    "added_tokens": [{"id": 5, "content": "<x>", "special": true}, {"id": 6, "content": "<y>"}],
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": true},
+    "decoder": {"type": "ByteLevel"},
+    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "Ġ": 2, "ab": 3, "Ġab": 4},
+              "merges": [["a", "b"], "Ġ ab"]}})json"));
+  const ModelFiles files = open_model_files(folder.path);
+  // simdjson chooses its kernels once, in a function that may not throw.
+  std::shared_ptr<const Tokenizer> tokenizer = files.load_tokenizer();
+  CHECK(fail_each([&] { tokenizer = files.load_tokenizer(); }, [] {}) > 50);
+  CHECK(tokenizer->decode(std::vector<TokenId>{3, 4}, false) == "ab ab");
+  CHECK(fail_each([&] { files.load_tokenizer_data(); }, [] {}) > 50);
+}
+
 TEST_CASE("running a prompt: the sequence stays as it was, and goes on with the same bits") {
   const ModelFolder folder;
   for (const auto& [lane, weights] : kLanes) {
