@@ -18,7 +18,7 @@ struct GenerateOptions {
   std::function<void(std::int64_t, std::int64_t)> on_prefill;
   const std::atomic<bool>* cancel = nullptr;
   bool keep_special = false;
-  std::int64_t prefill_rows = 256;  // prompt tokens computed at once; no effect on the result
+  std::int64_t prefill_rows = 0;  // Request::prompt_rows
 };
 
 class Generator {

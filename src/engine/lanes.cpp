@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/telemetry.h"
-#include "engine/generator.h"
+#include "engine/scheduler.h"
 #include "kernels/matrix_format_text.h"
 #include "native/fallback_lane.h"
 #include "native/memory_plan.h"
@@ -227,7 +227,7 @@ LaneMemory lane_memory(const LaneChoice& choice, const Program& program,
 
 std::uint64_t lane_scratch(const LaneChoice& choice, const Program& program, std::int64_t context) {
   const LoweringResult lowered = lower(program);
-  const std::int64_t rows = std::min(context, GenerateOptions{}.prefill_rows);
+  const std::int64_t rows = std::min(context, SchedulerOptions{}.prompt_rows);
   if (choice.lane == "reference" || !lowered.reason.empty()) {
     return static_cast<std::uint64_t>(reference_scratch_bytes(program, rows));
   }
