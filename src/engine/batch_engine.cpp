@@ -212,6 +212,7 @@ std::vector<SequenceLogits> BatchEngine::compute(std::span<const PlannedRows> pl
   for (const PlannedRows& each : plan) rows += each.rows();
   // With others in the pass they would have to be computed again: it then ends before the next.
   if (is_one_request(plan)) cancel = &runs_.at(request_of(plan.front()))->cancel_flag();
+  for (const PlannedRows& each : plan) runs_.at(request_of(each))->note_start();
   const auto start = Clock::now();
   auto logits = runner_.run(plan, cancel);
   const double seconds = seconds_since(start);

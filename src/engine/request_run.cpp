@@ -138,10 +138,13 @@ void RequestRun::keep_error() {
   if (!error_) error_ = std::current_exception();
 }
 
-void RequestRun::note_progress(const Sequence& sequence) try {
-  if (is_answering_) return;
+void RequestRun::note_start() {
   if (!has_started_) started_ = Clock::now();
   has_started_ = true;
+}
+
+void RequestRun::note_progress(const Sequence& sequence) try {
+  if (is_answering_) return;
   cached_ = sequence.cached;
   const std::int64_t done = std::min(sequence.computed(), sequence.prompt);
   if (done == sequence.prompt) is_answering_ = true, answering_ = Clock::now();

@@ -57,7 +57,8 @@ class RequestRun {
     return request_.deadline && now >= *request_.deadline;
   }
   const std::atomic<bool>& cancel_flag() const;
-  void note_progress(const Sequence& sequence);  // of the prompt
+  void note_start();                             // of a pass with its rows
+  void note_progress(const Sequence& sequence);  // of the prompt, by that pass
 
  protected:
   RequestRun(Request request, std::int64_t number, std::shared_ptr<Ticket> ticket,

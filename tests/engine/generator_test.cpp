@@ -64,6 +64,15 @@ TEST_CASE("events join to the text, which is that of the ids") {
   CHECK(result.decode_seconds > 0);
 }
 
+TEST_CASE("the time of the prompt is that of its passes") {
+  Generator generator = tiny_generator();
+  const auto start = Clock::now();
+  const auto result = generator.generate(range(1, 1000), greedy(1));
+  const double whole = seconds_since(start);
+  CHECK(result.prefill_seconds > whole / 2);
+  CHECK(result.prefill_seconds + result.decode_seconds + result.queue_seconds <= whole);
+}
+
 TEST_CASE("a stop id ends the answer, is counted once and is not shown") {
   Generator generator = tiny_generator();
   const auto whole = generator.generate(question(), greedy(12));
