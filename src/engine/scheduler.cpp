@@ -68,7 +68,8 @@ void Scheduler::add_fork(Sequence& parent, std::shared_ptr<Sequence> child) {
 
 void Scheduler::keep_prefix(Sequence& sequence, std::int64_t ids) {
   try {
-    const auto count = static_cast<std::size_t>(ids);
+    // A cache may hold guesses behind the ids, of a pass whose outcome was an error.
+    const std::size_t count = std::min(static_cast<std::size_t>(ids), sequence.ids.size());
     prefixes_.keep(sequence.partition, std::span(sequence.ids).first(count), sequence.cache);
   } catch (const std::bad_alloc&) {
     // Then it is computed again when it is wanted again.

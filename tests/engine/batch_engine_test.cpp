@@ -311,6 +311,30 @@ TEST_CASE("one request's fault is nobody else's") {
   CHECK(ends == 1);
 }
 
+TEST_CASE("an error while guesses are verified") {
+  BatchEngine engine(tiny_model(), tiny_tokenizer());
+  const Ids pattern = range(300, 25);
+  Request request = hot(pattern + pattern + pattern, 1, 200);
+  request.config.sample = false;
+  std::size_t drafted = 0;
+  // Says the pattern again and again, and fails when it is sure to be guessed.
+  const auto say = [&](std::span<const TokenId> ids, std::size_t, std::span<float> scores) {
+    if (ids.size() > 240) throw std::runtime_error("enough");
+    scores[static_cast<std::size_t>(pattern[ids.size() % pattern.size()])] = 1e6f;
+  };
+  request.config.processors.push_back(callback_processor(say));
+  for (int i = 0; i < 3; ++i) {
+    const auto ticket = engine.submit(request);
+    std::int64_t passes = 0;
+    for (; !ticket->has_ended(); ++passes) engine.step();
+    CHECK_THROWS_AS(ticket->get(), std::runtime_error);
+    drafted += passes < 100 ? 1 : 0;
+  }
+  CHECK(drafted > 0);
+  const EngineStats stats = engine.stats();
+  CHECK(stats.blocks_used == stats.blocks_cached);
+}
+
 TEST_CASE("what can never be computed is refused") {
   EngineOptions options;
   options.cache_positions = 640;
