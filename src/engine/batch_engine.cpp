@@ -40,7 +40,7 @@ BatchEngine::BatchEngine(std::shared_ptr<const Model> model,
              std::min(model_->context(),
                       (pool_blocks(*model_, options) - 1) * KvCache::kBlockPositions),
              options.speculate ? &speculation_ : nullptr},
-      speculation_(price_, options.draft_model),
+      speculation_(price_, options.draft_model, options.always_guess),
       scheduler_(options.scheduler, parts_.pool, prefixes_, price_),
       runner_(*model_) {}
 

@@ -11,9 +11,9 @@ namespace linnet {
 
 class Speculation {
  public:
-  // The draft model may be null.
-  Speculation(const PassPrice& price, std::shared_ptr<DraftModel> model)
-      : price_(price), model_(std::move(model)), earlier_(kEarlierTokens) {}
+  // The draft model may be null. `always`: whatever guesses cost.
+  Speculation(const PassPrice& price, std::shared_ptr<DraftModel> model, bool always)
+      : price_(price), model_(std::move(model)), always_(always), earlier_(kEarlierTokens) {}
 
   // So many sequences will be in the next pass; what they guess adds to its rows.
   void begin_pass(std::int64_t sequences);
@@ -49,6 +49,7 @@ class Speculation {
 
   const PassPrice& price_;
   std::shared_ptr<DraftModel> model_;
+  const bool always_;
   EarlierAnswers earlier_;
   DraftRecord usual_;
   PassLoad load_;

@@ -100,6 +100,7 @@ std::vector<GenerationResult> generate(const CaseContext& context, const std::ve
                                        std::shared_ptr<linnet::DraftModel> drafts) {
   linnet::EngineOptions options;
   options.draft_model = std::move(drafts);
+  options.always_guess = true;
   options.cache_positions = 8192;
   linnet::BatchEngine engine(open_model(context), nullptr, options);
   std::vector<std::shared_ptr<linnet::Ticket>> tickets;

@@ -109,6 +109,7 @@ TEST_CASE("random schedules") {
     options.scheduler.most_running = 3 + dice.below(6);
     options.scheduler.prompt_rows = 1 + dice.below(64);
     options.speculate = dice.below(2) == 0;
+    options.always_guess = dice.below(2) == 0;
     std::vector<std::unique_ptr<Job>> jobs;
     {
       BatchEngine engine(model, nullptr, options);
