@@ -30,17 +30,20 @@ Spread spread_of(Candidates& candidates) {
   return {std::max(0.0, natural_log(total) - mean), mean};
 }
 
+// All scores below have surely a weight / denominator of less than `least`: found without their
+// exponentials, and all errors on the way are below the margin.
+float surely_below(Candidates& candidates, float denominator, float least) {
+  const double limit = static_cast<double>(denominator) * least;
+  if (limit <= 1e-36) return -FLT_MAX;  // weights never get below e^-87
+  const float largest = candidates.largest();
+  const double margin = 1e-3 + 1e-6 * std::fabs(largest);
+  return static_cast<float>(std::min<double>(largest + natural_log(limit) - margin, largest));
+}
+
 // Removes where weight / denominator < least; what has the largest score stays.
 void keep_probable(Candidates& candidates, float denominator, float least) {
-  const double limit = static_cast<double>(denominator) * least;
   const float largest = candidates.largest();
-  // What is surely below, without its exp: all errors on the way are below the margin. Weights
-  // never get below e^-87.
-  if (limit > 1e-36) {
-    const double margin = 1e-3 + 1e-6 * std::fabs(largest);
-    const double bound = largest + natural_log(limit) - margin;
-    candidates.keep_at_least(static_cast<float>(std::min<double>(bound, largest)));
-  }
+  candidates.keep_at_least(surely_below(candidates, denominator, least));
   const float* weights = candidates.weights().data();
   const float* scores = candidates.scores().data();
   candidates.keep_if(
@@ -132,11 +135,12 @@ void exclude_top_choices(Candidates& candidates, float threshold) {
   const float* scores = candidates.scores().data();
   const float total = candidates.total();
   std::size_t count = 0, last = 0;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (weights[i] / total < threshold) continue;
-    if (count == 0 || scores[i] < scores[last]) last = i;
-    ++count;
-  }
+  for_each_at_least(candidates.scores(), surely_below(candidates, total, threshold),
+                    [&](std::size_t i) {
+                      if (weights[i] / total < threshold) return;
+                      if (count == 0 || scores[i] < scores[last]) last = i;
+                      ++count;
+                    });
   if (count < 2) return;
   const float least = scores[last];
   candidates.keep_if([&](std::size_t i) { return scores[i] < least || i == last; });
