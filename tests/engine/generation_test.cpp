@@ -128,6 +128,23 @@ TEST_CASE("how many ids an answer may have") {
   CHECK(config.new_token_limit(15) == 3);
 }
 
+TEST_CASE("texts of breakers become the tokens that hold them, where DRY is on") {
+  TokenizerData data;
+  data.vocab = {"a", "b;", ";", "c", "d;e"};
+  const Tokenizer tokenizer(data);
+  GenerationConfig config;
+  config.dry_breaker_texts = {";", "nowhere"};
+  config.resolve_texts(tokenizer);
+  CHECK(config.dry_breaker_ids.empty());
+  config.dry_multiplier = 1;
+  CHECK_THROWS_WITH_AS(config.resolve_texts(tokenizer), doctest::Contains("nowhere"), Error);
+  config.dry_breaker_ids = {3};
+  config.dry_breaker_texts = {";"};
+  config.resolve_texts(tokenizer);
+  CHECK(config.dry_breaker_ids == std::vector<TokenId>{3, 1, 2, 4});
+  CHECK(config.dry_breaker_texts.empty());
+}
+
 TEST_CASE("absent and null fields leave the defaults: greedy, no top_k, no limit") {
   for (const char* text : {"null", "{}", R"({"do_sample": null, "top_k": null, "top_p": null,
                             "max_new_tokens": null, "eos_token_id": null})"}) {
