@@ -20,7 +20,13 @@ std::string special_text(const ModelFiles& files, std::string_view name) {
 
 GenerationConfig read_defaults(const ModelFiles& files) {
   try {
-    return GenerationConfig::from_json(files.generation_config);
+    Json config = files.generation_config;
+    // How long prompt and answer are together is the caller's affair; files often have a 20 there,
+    // beside max_new_tokens or without it.
+    for (const char* name : {"max_length", "min_length"}) {
+      if (config.is_object() && config.find(name) != nullptr) config.set(name, Json());
+    }
+    return GenerationConfig::from_json(config);
   } catch (const Error& error) {
     const bool is_folder = files.format == "safetensors";
     const auto source = is_folder ? files.path / "generation_config.json" : files.path;

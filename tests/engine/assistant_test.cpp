@@ -99,6 +99,9 @@ TEST_CASE("its own template and its tokens") {
 
 TEST_CASE("broken small files are named") {
   const TinyCopy folder;
+  folder.replace("generation_config.json", R"({"max_length": 20, "max_new_tokens": 9})");
+  CHECK(Assistant::load(folder.path()).defaults.max_new_tokens == 9);
+  CHECK(Assistant::load(folder.path()).defaults.max_length == -1);
   folder.replace("generation_config.json", R"({"temperature": -2})");
   CHECK_THROWS_WITH_AS(Assistant::load(folder.path()), doctest::Contains("generation_config.json"),
                        Error);
