@@ -13,23 +13,11 @@
 #include "engine/generator.h"
 #include "engine/lanes.h"
 #include "engine/processors.h"
+#include "engine/some_ids.h"
 #include "engine/tiny_model.h"
 
 namespace linnet {
 namespace {
-
-using Ids = std::vector<TokenId>;
-
-Ids range(TokenId first, std::size_t count) {
-  Ids ids(count);
-  std::iota(ids.begin(), ids.end(), first);
-  return ids;
-}
-
-Ids operator+(Ids a, const Ids& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 // Nearly uniform draws: a difference in the last bits of the logits soon shows.
 Request hot(Ids prompt, std::uint64_t seed, std::int64_t most_new = 12) {

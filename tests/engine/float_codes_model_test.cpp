@@ -53,7 +53,8 @@ TEST_CASE("the published NF4 model runs on its codes, to the bits of its weights
           (is_head ? PackedFormat::bf16 : PackedFormat::nf4));
   }
   const auto in_f32 = load(shared / "base_nf4", "f32");
-  for (const std::size_t count : {1, 3, 20, 60}) CHECK(logits(*model, count) == logits(*in_f32, count));
+  for (const std::size_t count : {1, 3, 20, 60})
+    CHECK(logits(*model, count) == logits(*in_f32, count));
   const TempFolder folder;
   const auto packed = folder / "packed";
   pack_model(*model, open_model_files(shared / "base_nf4"), packed, false);

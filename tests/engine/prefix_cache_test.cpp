@@ -6,22 +6,10 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "engine/some_ids.h"
 
 namespace linnet {
 namespace {
-
-using Ids = std::vector<TokenId>;
-
-Ids range(TokenId first, std::size_t count) {
-  Ids ids(count);
-  std::iota(ids.begin(), ids.end(), first);
-  return ids;
-}
-
-Ids operator+(Ids a, const Ids& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 // A cache whose blocks bear the ids in them.
 KvCache computed(const std::shared_ptr<BlockPool>& pool, const Ids& ids) {
