@@ -1,4 +1,4 @@
-// One answer of a model: generates, and takes the stream apart on the way.
+// The answers of a model to one prompt: generates, and takes the stream apart on the way.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,6 @@
 #include "text/output_parser.h"
 
 namespace linnet {
-
-struct AnswerRequest {
-  std::vector<TokenId> prompt;
-  GenerationConfig config;
-  std::optional<OutputParserOptions> parser;     // none: everything is content, tags and all
-  std::function<void(const OutputDelta&)> sink;  // sees the parts as they come
-  std::function<void(double)> on_prefill;        // 0 to 1
-};
 
 struct Answer {
   ParsedOutput output;  // `finish` may also be "cancelled"
@@ -33,11 +25,48 @@ struct Answer {
 inline constexpr const char* kBrokenCall =
     "a tool call in the answer is not whole and valid; it is shown as text";
 
-// A Ctrl-C that was deferred (interrupt.h) ends it early, with what was made so far.
-Answer generate_answer(Generator& generator, const AnswerRequest& request);
+using AnswerSink = std::function<void(const OutputDelta&)>;
 
-// {"completion_tokens", "seed", ...}: numbers of a result, for records and /stats.
+// From the events of one answer to its parts.
+class AnswerReader {
+ public:
+  // Without parser options everything is content, tags and all. The sink sees the parts as they
+  // come; it may be null.
+  AnswerReader(const Tokenizer& tokenizer, const std::optional<OutputParserOptions>& parser,
+               AnswerSink sink = nullptr);
+
+  void read(const TokenEvent& event);
+  // At the end.
+  Answer finish(GenerationResult result);
+
+ private:
+  bool is_special_tag(TokenId id) const;
+  void deliver(const std::vector<OutputDelta>& deltas) const;
+
+  const Tokenizer* tokenizer_;
+  AnswerSink sink_;
+  std::optional<OutputParser> parser_;
+  std::string plain_;
+};
+
+struct AnswerRequest {
+  Request request;  // without callbacks
+  std::optional<OutputParserOptions> parser;
+  AnswerSink sink;                         // of the first answer
+  std::function<void(double)> on_prefill;  // 0 to 1
+};
+
+// One for each of request.answers. A Ctrl-C that was deferred (interrupt.h) ends them early, with
+// what was made so far.
+std::vector<Answer> generate_answers(Generator& generator, AnswerRequest request);
+
+// {"prompt_tokens", "completion_tokens", "seed", ...}: numbers of a result.
 Json result_json(const GenerationResult& result);
+// {"finish", "text", "reasoning", "tool_calls", "parse_error"}, and "logprobs" and "score" where
+// there are any.
+Json answer_json(const Answer& answer, const Tokenizer& tokenizer);
+// [{"token", "id", "logprob", "bytes", "top_logprobs"}] as OpenAI has them, with ids.
+Json log_probabilities_json(const std::vector<RowLogProbs>& rows, const Tokenizer& tokenizer);
 Json memory_json();
 
 }  // namespace linnet

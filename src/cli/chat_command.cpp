@@ -24,6 +24,7 @@ struct ChatFlags {
   AnswerOptions answer;
   bool echo = false;
   SamplingOptions sampling;
+  MethodOptions method;
 };
 
 bool is_blank(const std::string& text) {
@@ -138,6 +139,7 @@ int run_chat(CommandContext& context, const ChatFlags& options) {
   ChatSession session(context, open_assistant(context));
   const bool on_terminal = context.terminal().in;
   session.sampling = options.sampling;
+  session.method = options.method;
   session.prompt = prompt;
   session.conversation().set_system(options.answer.system);
   session.style.show_reasoning = options.answer.show_thinking.value_or(on_terminal);
@@ -166,8 +168,9 @@ Command make_chat_command() {
       {.name = "echo",
        .help = "print every message before its answer, for a readable record of piped messages",
        .set = to_flag(options->echo)});
-  for (Option& option : sampling_option_table(options->sampling)) {
-    command.options.push_back(std::move(option));
+  for (auto table : {sampling_option_table(options->sampling),
+                     bound_option_table(options->method, {"stop", "error", "drop-oldest"})}) {
+    command.options.insert(command.options.end(), table.begin(), table.end());
   }
   command.run = [options](CommandContext& context) { return run_chat(context, *options); };
   return command;

@@ -14,7 +14,7 @@ PromptSettings PromptSettings::of(const AnswerOptions& options, const GlobalOpti
   return settings;
 }
 
-ChatPrompt make_chat_prompt(const Assistant& assistant, const Conversation& conversation,
+ChatPrompt make_chat_prompt(const Assistant& assistant, const Json& messages,
                             const PromptSettings& settings) {
   ChatOptions chat;
   chat.enable_thinking = settings.think;
@@ -22,10 +22,14 @@ ChatPrompt make_chat_prompt(const Assistant& assistant, const Conversation& conv
   // They fill the context, and in the no-think mode the template would put a second, empty block
   // before them.
   chat.drop_thoughts = true;
-  const Json messages = conversation.to_json().at("messages");
   const Prompt prompt = assistant.chat_template.render(messages, settings.tools, chat);
   return {encode_prompt(*assistant.tokenizer, prompt, settings.trust_user_tokens),
           {prompt.thinking == ThinkingState::open, settings.tool_tags}};
+}
+
+ChatPrompt make_chat_prompt(const Assistant& assistant, const Conversation& conversation,
+                            const PromptSettings& settings) {
+  return make_chat_prompt(assistant, conversation.to_json().at("messages"), settings);
 }
 
 }  // namespace linnet

@@ -27,6 +27,9 @@ struct ChatPrompt {
   OutputParserOptions parser;  // for the answer; the end of the prompt tells where it starts
 };
 
+// `messages` as in message_list.h.
+ChatPrompt make_chat_prompt(const Assistant& assistant, const Json& messages,
+                            const PromptSettings& settings);
 ChatPrompt make_chat_prompt(const Assistant& assistant, const Conversation& conversation,
                             const PromptSettings& settings);
 

@@ -1,5 +1,8 @@
 #include "cli/chat_session.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "cli/progress_bar.h"
@@ -11,20 +14,51 @@ ChatSession::ChatSession(CommandContext& context, OpenedAssistant opened)
       opened_(std::move(opened)),
       generator_(opened_.assistant.model, opened_.assistant.tokenizer) {}
 
+// Tokens that an answer without a limit should have room for.
+constexpr std::int64_t kRoom = 512;
+
+ChatPrompt ChatSession::fitting_prompt(const GenerationConfig& config) {
+  ChatPrompt made = make_chat_prompt(opened_.assistant, conversation_, prompt);
+  if (method.at_limit != "drop-oldest") return made;
+  const std::int64_t context = opened_.assistant.model->context();
+  const std::int64_t room = config.max_new_tokens >= 0 ? config.max_new_tokens
+                                                       : std::min<std::int64_t>(kRoom, context / 4);
+  Conversation rest = conversation_;
+  while (static_cast<std::int64_t>(made.ids.size()) + room > context && rest.drop_oldest()) {
+    made = make_chat_prompt(opened_.assistant, rest, prompt);
+  }
+  const std::size_t left_out = conversation_.turns().size() - rest.turns().size();
+  if (left_out > 0 && left_out != left_out_) {
+    write_error_line(context_.terminal(),
+                     fmt::format("linnet: the context of {} tokens is full: the model no longer "
+                                 "sees the oldest {} messages",
+                                 context, left_out));
+  }
+  left_out_ = left_out;
+  return made;
+}
+
+AnswerRequest ChatSession::make_request() {
+  AnswerRequest request;
+  request.request.config = sampling.applied_to(opened_.assistant.defaults);
+  request.request.config.resolve_texts(*opened_.assistant.tokenizer);
+  ChatPrompt made = fitting_prompt(request.request.config);
+  request.request.prompt = std::move(made.ids);
+  request.parser = made.parser;
+  method.apply_to(request.request, *opened_.assistant.tokenizer, request.parser,
+                  opened_.assistant.model->context());
+  return request;
+}
+
 void ChatSession::answer() {
   AnswerPrinter printer(context_.out, style);
   ProgressBar bar("Reading the prompt", context_.terminal());
   Answer made;
   try {
-    ChatPrompt made_prompt = make_chat_prompt(opened_.assistant, conversation_, prompt);
-    AnswerRequest request;
-    request.prompt = std::move(made_prompt.ids);
-    request.parser = made_prompt.parser;
-    request.config = sampling.applied_to(opened_.assistant.defaults);
-    request.config.resolve_texts(*opened_.assistant.tokenizer);
+    AnswerRequest request = make_request();
     request.on_prefill = [&](double done) { done < 1 ? bar.update(done) : bar.erase(); };
     request.sink = [&](const OutputDelta& delta) { printer.print(delta); };
-    made = generate_answer(generator_, request);
+    made = std::move(generate_answers(generator_, std::move(request)).front());
   } catch (...) {
     bar.erase();
     conversation_.undo();

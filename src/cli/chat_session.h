@@ -5,6 +5,7 @@
 #include "cli/answer.h"
 #include "cli/answer_printer.h"
 #include "cli/chat_prompt.h"
+#include "cli/method_options.h"
 #include "cli/open_model.h"
 #include "cli/sampling_options.h"
 
@@ -27,14 +28,20 @@ class ChatSession {
   void forget() { generator_.clear(); }
 
   SamplingOptions sampling;
+  MethodOptions method;  // at_limit may also be "drop-oldest"
   PromptSettings prompt;
   AnswerPrinter::Style style;
 
  private:
+  AnswerRequest make_request();
+  // The conversation without the oldest turns, so that there is room for an answer.
+  ChatPrompt fitting_prompt(const GenerationConfig& config);
+
   CommandContext& context_;
   OpenedAssistant opened_;
   Generator generator_;
   Conversation conversation_;
+  std::size_t left_out_ = 0;  // turns, from the last prompt
   std::optional<Answer> last_answer_;
 };
 

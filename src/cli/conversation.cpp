@@ -100,6 +100,14 @@ bool Conversation::drop_answer() {
   return true;
 }
 
+bool Conversation::drop_oldest() {
+  std::size_t next = 1;
+  while (next < turns_.size() && turns_[next].role != "user") ++next;
+  if (next >= turns_.size()) return false;
+  turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(next));
+  return true;
+}
+
 Json Conversation::to_json() const {
   Json messages = Json::array();
   if (!system_.empty()) messages.push_back(message_json("system", system_));

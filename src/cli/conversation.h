@@ -32,6 +32,9 @@ class Conversation {
   bool undo();
   // Takes away what follows the last user turn, so that it can be answered again.
   bool drop_answer();
+  // Takes away the first user turn and what follows it, up to the next one. False when it is the
+  // last.
+  bool drop_oldest();
   void clear() { turns_.clear(); }
 
   // {"messages": [{"role", "content", "reasoning_content", "tool_calls"}]} in OpenAI's shape; the

@@ -10,8 +10,8 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/line_editor.h"
+#include "cli/method_options.h"
 #include "cli/open_model.h"
-#include "cli/output_record.h"
 #include "cli/progress_bar.h"
 #include "cli/sampling_options.h"
 #include "cli/text_input.h"
@@ -25,6 +25,7 @@ struct RunFlags {
   bool raw = false;
   bool json = false;
   SamplingOptions sampling;
+  MethodOptions method;
 };
 
 // The argument, then what is piped in, an empty line between. Raw input is not touched.
@@ -47,42 +48,73 @@ std::string whole_prompt(const RunFlags& options, const Terminal& terminal) {
 AnswerRequest make_request(const Assistant& assistant, const std::string& prompt,
                            const RunFlags& options, const PromptSettings& settings) {
   AnswerRequest request;
-  request.config = options.sampling.applied_to(assistant.defaults);
-  request.config.resolve_texts(*assistant.tokenizer);
+  request.request.config = options.sampling.applied_to(assistant.defaults);
+  request.request.config.resolve_texts(*assistant.tokenizer);
   if (options.raw) {
     EncodeOptions encode;
     encode.add_special_tokens = true;
-    request.prompt = assistant.tokenizer->encode(prompt, encode);
-    return request;
+    request.request.prompt = assistant.tokenizer->encode(prompt, encode);
+  } else {
+    Conversation conversation;
+    conversation.set_system(options.answer.system);
+    conversation.add_user(prompt);
+    ChatPrompt made = make_chat_prompt(assistant, conversation, settings);
+    request.request.prompt = std::move(made.ids);
+    request.parser = made.parser;
   }
-  Conversation conversation;
-  conversation.set_system(options.answer.system);
-  conversation.add_user(prompt);
-  ChatPrompt made = make_chat_prompt(assistant, conversation, settings);
-  request.prompt = std::move(made.ids);
-  request.parser = made.parser;
+  options.method.apply_to(request.request, *assistant.tokenizer, request.parser,
+                          assistant.model->context());
   return request;
 }
 
-Json record(const OpenedAssistant& opened, const Answer& answer) {
+void set_all(Json& json, const Json& members) {
+  for (const auto& [key, value] : members.as_object()) json.set(key, value);
+}
+
+// Several answers are an array, each with its own numbers.
+Json record(const OpenedAssistant& opened, const std::vector<Answer>& answers) {
+  const Tokenizer& tokenizer = *opened.assistant.tokenizer;
   Json json = Json::object();
   json.set("model", opened.name);
-  const Json numbers = result_json(answer.result);
-  for (const auto& [key, value] : numbers.as_object()) json.set(key, value);
-  json.set("finish", answer.output.finish);
-  json.set("text", answer.output.content.value_or(""));
-  json.set("reasoning", answer.output.reasoning.value_or(""));
-  json.set("tool_calls", tool_calls_json(answer.output.tool_calls));
-  json.set("parse_error", answer.output.parse_error);
+  const GenerationResult& first = answers.front().result;
+  if (answers.size() == 1) {
+    set_all(json, result_json(first));
+    set_all(json, answer_json(answers.front(), tokenizer));
+  } else {
+    Json list = Json::array();
+    for (const Answer& answer : answers) {
+      Json each = result_json(answer.result);
+      set_all(each, answer_json(answer, tokenizer));
+      list.push_back(std::move(each));
+    }
+    json.set("answers", std::move(list));
+  }
   Json timings = Json::object();
   timings.set("load_seconds", opened.load_seconds);
-  timings.set("prefill_seconds", answer.result.prefill_seconds);
-  timings.set("decode_seconds", answer.result.decode_seconds);
-  timings.set("prefill_tokens_per_second", answer.result.prefill_rate());
-  timings.set("decode_tokens_per_second", answer.result.decode_rate());
+  timings.set("prefill_seconds", first.prefill_seconds);
+  timings.set("decode_seconds", first.decode_seconds);
+  timings.set("prefill_tokens_per_second", first.prefill_rate());
+  timings.set("decode_tokens_per_second", first.decode_rate());
   json.set("timings", std::move(timings));
   json.set("memory", memory_json());
   return json;
+}
+
+// Answers that are complete, one after the other: on a terminal under a heading each.
+void print_answers(Output& out, AnswerPrinter& printer, const std::vector<Answer>& answers) {
+  std::size_t number = 0;
+  for (const Answer& answer : answers) {
+    if (number++ > 0) out.write("\n");
+    if (out.terminal().out) {
+      const std::string heading = fmt::format("Answer {} of {}", number, answers.size());
+      out.line(styled(out.terminal().out_color, kBold, heading));
+    }
+    const ParsedOutput& parts = answer.output;
+    if (parts.reasoning) printer.print({OutputKind::reasoning, *parts.reasoning, {}});
+    if (parts.content) printer.print({OutputKind::content, *parts.content, {}});
+    for (const ToolCall& call : parts.tool_calls) printer.print({OutputKind::tool_call, "", call});
+    printer.finish();
+  }
 }
 
 void tell_faults(const Answer& answer) {
@@ -97,6 +129,7 @@ void tell_faults(const Answer& answer) {
 int run_once(CommandContext& context, const RunFlags& options) {
   const std::string prompt = whole_prompt(options, context.terminal());
   if (options.raw && options.answer.tools) throw UsageError("--raw excludes --tools");
+  if (options.method.logprobs >= 0 && !options.json) throw UsageError("--logprobs needs --json");
   const PromptSettings settings = PromptSettings::of(options.answer, context.globals);
   const OpenedAssistant opened = open_assistant(context);
   AnswerRequest request = make_request(opened.assistant, prompt, options, settings);
@@ -106,21 +139,24 @@ int run_once(CommandContext& context, const RunFlags& options) {
   AnswerPrinter printer(context.out, style);
   ProgressBar bar("Reading the prompt", context.terminal());
   request.on_prefill = [&](double done) { done < 1 ? bar.update(done) : bar.erase(); };
-  if (!options.json) {
-    request.sink = [&](const OutputDelta& delta) { printer.print(delta); };
-  }
+  const bool is_live = !options.json && options.method.answers == 1;
+  if (is_live) request.sink = [&](const OutputDelta& delta) { printer.print(delta); };
   Generator generator(opened.assistant.model, opened.assistant.tokenizer);
   const DeferInterrupt deferred;
-  const Answer answer = generate_answer(generator, request);
+  const std::vector<Answer> answers = generate_answers(generator, std::move(request));
   bar.erase();
   if (options.json) {
-    context.out.line(record(opened, answer).dump());
-  } else {
+    context.out.line(record(opened, answers).dump());
+  } else if (is_live) {
     printer.finish();
-    tell_faults(answer);
+  } else {
+    print_answers(context.out, printer, answers);
+  }
+  if (!options.json) {
+    for (const Answer& answer : answers) tell_faults(answer);
   }
   context.out.flush();
-  return answer.result.finish == FinishReason::cancelled ? interrupt_status() : 0;
+  return answers.front().result.finish == FinishReason::cancelled ? interrupt_status() : 0;
 }
 
 }  // namespace
@@ -138,6 +174,8 @@ Command make_run_command() {
   command.examples = {"linnet run \"What is a linnet?\"",
                       "linnet run \"Summarize this text.\" < report.txt",
                       "linnet run --json --greedy --max-tokens 50 \"2 + 3 =\"",
+                      "linnet run --answers 3 --max-tokens 40 \"Name a bird.\"",
+                      "linnet run --beams 4 --max-tokens 40 \"Name a bird.\"",
                       "linnet run --raw \"Once upon a time\""};
   command.argument = Argument{
       .name = "PROMPT", .help = "the message to the model", .set = to_text(options->prompt)};
@@ -153,8 +191,9 @@ Command make_run_command() {
        .set = to_flag(options->json)},
   };
   command.options.insert(command.options.end(), own.begin(), own.end());
-  for (Option& option : sampling_option_table(options->sampling)) {
-    command.options.push_back(std::move(option));
+  for (auto table : {sampling_option_table(options->sampling), method_option_table(options->method),
+                     bound_option_table(options->method, {"stop", "error"})}) {
+    command.options.insert(command.options.end(), table.begin(), table.end());
   }
   command.run = [options](CommandContext& context) { return run_once(context, *options); };
   return command;

@@ -143,6 +143,8 @@ SlashOutcome show_stats(ChatSession& session, const std::string& rest) {
                     result->finish == FinishReason::cancelled ? "Ctrl-C"
                                                               : finish_reason_name(result->finish),
                     result->seed));
+    say(session, fmt::format("guessed  {} tokens ahead, {} of them right", result->drafted_tokens,
+                             result->accepted_tokens));
   } else {
     say(session, "No answer yet.");
   }

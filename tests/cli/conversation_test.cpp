@@ -66,6 +66,24 @@ TEST_CASE("a call that no template can take becomes text") {
   CHECK(chat.turns()[0].tool_calls.size() == 1);
 }
 
+TEST_CASE("the oldest turn goes with all that belongs to it, the last one stays") {
+  Conversation chat;
+  chat.set_system("s");
+  chat.add_user("1");
+  chat.add_assistant("a", "");
+  chat.add_user("2");
+  chat.add_user("3");
+  CHECK(chat.drop_oldest());
+  REQUIRE(chat.turns().size() == 2);
+  CHECK(chat.turns()[0].content == "2");
+  CHECK(chat.drop_oldest());
+  CHECK_FALSE(chat.drop_oldest());
+  REQUIRE(chat.turns().size() == 1);
+  CHECK(chat.turns()[0].content == "3");
+  CHECK(chat.system() == "s");
+  CHECK_FALSE(Conversation().drop_oldest());
+}
+
 TEST_CASE("an array of messages alone is accepted, null content is empty") {
   const auto chat = Conversation::from_json(Json::parse(
       R"([{"role":"user","content":"a"},{"role":"assistant","content":null}])", "test"));
