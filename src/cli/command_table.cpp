@@ -1,4 +1,5 @@
 #include "cli/answer_command.h"
+#include "cli/batch_command.h"
 #include "cli/bench_command.h"
 #include "cli/byte_count.h"
 #include "cli/classify_command.h"
@@ -19,6 +20,7 @@ std::vector<Command> all_commands() {
   std::vector<Command> commands;
   commands.push_back(make_chat_command());
   commands.push_back(make_run_command());
+  commands.push_back(make_batch_command());
   commands.push_back(make_classify_command());
   commands.push_back(make_tag_command());
   commands.push_back(make_answer_command());

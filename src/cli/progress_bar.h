@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "cli/terminal.h"
@@ -21,6 +22,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  void set_label(std::string label) { label_ = std::move(label); }
   void update(double fraction);  // 0 to 1
   void erase();
 
