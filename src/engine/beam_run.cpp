@@ -14,9 +14,14 @@ BeamOptions options_of(const Request& request, const RunParts& parts) {
   BeamOptions options = *request.beams;
   const auto prompt = static_cast<std::int64_t>(request.prompt.size());
   options.stop_ids = request.config.stop_ids;
-  options.max_new_tokens = parts.context - prompt;
   if (const auto limit = request.config.new_token_limit(request.prompt.size())) {
-    options.max_new_tokens = std::min(options.max_new_tokens, *limit);
+    options.max_new_tokens = std::min(parts.context - prompt, *limit);
+  } else {
+    // Until the context is full, or the cache by all beams together.
+    const std::int64_t blocks = parts.pool->capacity() - KvCache::blocks_for(prompt);
+    const std::int64_t each =
+        std::max<std::int64_t>(blocks / std::max<std::int64_t>(options.beams, 1) - 1, 0);
+    options.max_new_tokens = std::min(parts.context - prompt, each * KvCache::kBlockPositions);
   }
   if (request.answers > options.beams) {
     fail(ErrorCode::invalid_argument, "more answers than beams");
@@ -29,16 +34,18 @@ BeamOptions options_of(const Request& request, const RunParts& parts) {
 BeamRun::BeamRun(Request request, std::int64_t number, std::shared_ptr<Ticket> ticket,
                  const RunParts& parts)
     : RequestRun(std::move(request), number, std::move(ticket), parts),
-      search_(options_of(this->request(), parts)),
+      options_(options_of(this->request(), parts)),
+      search_(options_),
       prompt_(static_cast<std::int64_t>(this->request().prompt.size())) {}
 
 std::int64_t BeamRun::most_blocks() const {
   // They need each other's next step, so all must have room at once.
-  return KvCache::blocks_for(prompt_) + most_sequences() * (KvCache::blocks_for(most_new()) + 1);
+  return KvCache::blocks_for(prompt_) +
+         most_sequences() * (KvCache::blocks_for(options_.max_new_tokens) + 1);
 }
 
 void BeamRun::begin(Scheduler& scheduler) {
-  if (most_new() == 0) return;
+  if (options_.max_new_tokens == 0) return;
   rows_.push_back({new_sequence(0), ProcessorChain(request().config)});
   rows_.front().sequence->slots = most_sequences();
   scores_.resize(static_cast<std::size_t>(parts().model->program().vocab));

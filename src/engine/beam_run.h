@@ -35,6 +35,7 @@ class BeamRun final : public RequestRun {
   bool ends(const Beam& candidate) const;
   void go_on(Scheduler& scheduler, std::span<const Beam> beams);
 
+  BeamOptions options_;
   BeamSearch search_;
   std::vector<Row> rows_;
   std::vector<float> scores_;    // [rows, vocab]

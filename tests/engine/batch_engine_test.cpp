@@ -372,6 +372,19 @@ TEST_CASE("an engine that ends answers everyone") {
   }
 }
 
+TEST_CASE("beams without a limit share the cache out") {
+  EngineOptions options;
+  options.cache_positions = 640;
+  BatchEngine engine(tiny_model(), tiny_tokenizer(), options);
+  Request request = hot(range(400, 70), 0, -1);
+  request.config.sample = false;
+  request.beams = BeamOptions{.beams = 2};
+  const auto ticket = engine.submit(request);
+  finish(engine, {ticket});
+  // Eleven blocks, two of them the prompt's, and one for each beam to copy the last into.
+  CHECK(ticket->get().answers.at(0).ids.size() == 3 * 64);
+}
+
 TEST_CASE("many threads, one engine") {
   const auto model = tiny_model(2);
   const std::vector<Request> requests = mixed_requests();
