@@ -178,6 +178,9 @@ Request BatchJob::make_request() {
   MethodOptions method = settings_.method;
   method.read(fields);
   method.apply_to(request, tokenizer, parser_, settings_.assistant->model->context());
+  const Json* echo = fields.find("echo");
+  request.echo = echo != nullptr && !echo->is_null() && echo->as_bool("echo");
+  request.prompt_log_probabilities = request.echo && request.log_probabilities;
   sequences_ = std::max(method.answers, method.beams);
   if (request.contrastive) sequences_ = request.contrastive->top_k;
   for (std::int64_t i = 0; i < request.answers; ++i) readers_.emplace_back(tokenizer, parser_);
@@ -208,6 +211,13 @@ std::string BatchJob::record(RequestResult result) {
   }
   Json json = head();
   if (is_openai_) {
+    for (Answer& answer : answers) {
+      if (result.prompt_text.empty()) continue;
+      answer.output.content = result.prompt_text + answer.output.content.value_or("");
+      auto& rows = answer.result.log_probabilities;
+      rows.insert(rows.begin(), result.prompt_log_probabilities.begin(),
+                  result.prompt_log_probabilities.end());
+    }
     Json response = Json::object();
     response.set("status_code", 200);
     response.set("body", completion(answers));
@@ -218,6 +228,11 @@ std::string BatchJob::record(RequestResult result) {
   const auto input = answers.empty() ? 0 : answers.front().result.prompt_tokens;
   const Json body = native_answers(answers, padding_of(static_cast<std::size_t>(input)));
   for (const auto& [key, value] : body.as_object()) json.set(key, value);
+  if (!result.prompt_text.empty()) json.set("prompt_text", result.prompt_text);
+  if (!result.prompt_log_probabilities.empty()) {
+    json.set("prompt_logprobs", log_probabilities_json(result.prompt_log_probabilities,
+                                                       *settings_.assistant->tokenizer));
+  }
   return json.dump();
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "engine/prefix_file.h"
 
 namespace linnet {
@@ -42,7 +43,14 @@ BatchEngine::BatchEngine(std::shared_ptr<const Model> model,
              options.speculate ? &speculation_ : nullptr},
       speculation_(price_, options.draft_model, options.always_guess),
       scheduler_(options.scheduler, parts_.pool, prefixes_, price_),
-      runner_(*model_) {}
+      runner_(*model_) {
+  log_info(
+      fmt::format("the cache has room for {} positions of all sequences together: {:.2f} GB "
+                  "once all of it is in use",
+                  parts_.pool->capacity() * KvCache::kBlockPositions,
+                  static_cast<double>(parts_.pool->capacity()) *
+                      static_cast<double>(parts_.pool->block_bytes()) / 1e9));
+}
 
 BatchEngine::~BatchEngine() {
   {

@@ -38,6 +38,7 @@ struct GenerationResult {
 
 struct RequestResult {
   std::vector<GenerationResult> answers;
+  std::string prompt_text;  // where asked for (Request::echo)
   // Of each id of the prompt but the first, given those before it; where asked for.
   std::vector<RowLogProbs> prompt_log_probabilities;
 };

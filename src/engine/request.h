@@ -47,6 +47,7 @@ struct Request {
   std::string cache_salt;     // requests of different salts share no prefix
   Deadline deadline;          // ends it as FinishReason::deadline, wherever it is by then
 
+  bool echo = false;          // the result has the text of the prompt too
   bool keep_special = false;  // special tokens stay in the text; the stop id never does
   // Of the raw logits, whatever the processors do; 0 for an id that was forced.
   bool log_probabilities = false;

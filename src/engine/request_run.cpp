@@ -192,6 +192,9 @@ void RequestRun::finish(std::exception_ptr error) {
   RequestResult result;
   try {
     if (!error) result.answers = results();
+    if (!error && request_.echo && parts_.tokenizer != nullptr) {
+      result.prompt_text = parts_.tokenizer->decode(request_.prompt, !request_.keep_special);
+    }
   } catch (...) {
     error = std::current_exception();
   }

@@ -404,6 +404,24 @@ def a_chat_drops_its_oldest_turns_and_says_so():
     check(alone.status == 1 and "context" in alone.err, alone)
 
 
+@test
+def the_prompt_is_given_back_where_asked_for():
+    body = {"prompt": "Hello there", "max_tokens": 4, "temperature": 0, "echo": True, "logprobs": 2}
+    rows = [{**body, "raw": True},
+            {"custom_id": "a", "method": "POST", "url": "/v1/completions", "body": body},
+            {"prompt": "Hello there", "raw": True, "max_tokens": 4, "temperature": 0}]
+    with Files(rows) as files:
+        files.run()
+        got = records(files.output.read_text())
+    plain, own = got[3], got[1]
+    check(own["text"] == plain["text"] and own["prompt_text"] == "Hello there", own)
+    check("prompt_text" not in plain and len(own["prompt_logprobs"]) >= 1, plain)
+    choice = got[2]["response"]["body"]["choices"][0]
+    check(choice["text"] == "Hello there" + plain["text"], choice)
+    check(len(choice["logprobs"]["content"]) == len(own["prompt_logprobs"]) + len(own["logprobs"]),
+          choice)
+
+
 if __name__ == "__main__":
     cli_test.TESTS[:] = TESTS
     sys.exit(cli_test.main())
