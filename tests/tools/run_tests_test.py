@@ -54,41 +54,41 @@ class RunTests(unittest.TestCase):
         return status, line
 
     def test_all_pass(self):
-        # 4 of doctest and 7 golden ones; the shared data, which is absent, counts as a skip.
-        self.assertEqual(self.main(), (0, "11 passed, 0 failed, 4 skipped"))
+        # 4 of doctest and 7 golden ones; the shared data, which is absent, counts as two skips.
+        self.assertEqual(self.main(), (0, "11 passed, 0 failed, 5 skipped"))
 
     def test_shared_data_runs_where_present(self):
         for path in self.tool.SHARED_GOLDEN:
             (self.root.parent / "shared" / path).mkdir(parents=True)
-        self.assertEqual(self.main(), (0, "18 passed, 0 failed, 5 skipped"))
+        self.assertEqual(self.main(), (0, "25 passed, 0 failed, 7 skipped"))
 
     def test_the_native_lane_runs_its_own_folders(self):
         self.tool.NATIVE_GOLDEN = self.tool.GOLDEN[:1]
         self.golden('case "$1" in --lane) echo "5 passed, 0 failed, 1 skipped" ;; '
                     '*) echo "7 passed, 0 failed, 2 skipped" ;; esac')
-        self.assertEqual(self.main(), (0, "16 passed, 0 failed, 5 skipped"))
+        self.assertEqual(self.main(), (0, "16 passed, 0 failed, 6 skipped"))
 
     def test_failed_case(self):
         self.cases.append(CASE.format("text", "fail", DOCTEST.format(3, 1, 2, 0)))
-        self.assertEqual(self.main(), (1, "12 passed, 2 failed, 4 skipped"))
+        self.assertEqual(self.main(), (1, "12 passed, 2 failed, 5 skipped"))
 
     def test_program_that_crashed(self):
         self.cases.append(CASE.format("text", "fail", "Segmentation fault"))
-        self.assertEqual(self.main(), (1, "11 passed, 1 failed, 4 skipped"))
+        self.assertEqual(self.main(), (1, "11 passed, 1 failed, 5 skipped"))
 
     def test_program_that_crashed_after_its_cases(self):
         self.cases.append(CASE.format("text", "fail", DOCTEST.format(3, 3, 0, 0) + " leak"))
-        self.assertEqual(self.main(), (1, "14 passed, 1 failed, 4 skipped"))
+        self.assertEqual(self.main(), (1, "14 passed, 1 failed, 5 skipped"))
 
     def test_program_with_a_plain_counting_line(self):
         self.cases.append(CASE.format("cli", "run", "\n9 passed, 0 failed\n"))
-        self.assertEqual(self.main(), (0, "20 passed, 0 failed, 4 skipped"))
+        self.assertEqual(self.main(), (0, "20 passed, 0 failed, 5 skipped"))
 
     def test_ctest_that_failed_or_reported_nothing(self):
         self.ctest_status = 8
-        self.assertEqual(self.main(), (1, "11 passed, 1 failed, 4 skipped"))
+        self.assertEqual(self.main(), (1, "11 passed, 1 failed, 5 skipped"))
         self.cases = None
-        self.assertEqual(self.main(), (1, "7 passed, 1 failed, 3 skipped"))
+        self.assertEqual(self.main(), (1, "7 passed, 1 failed, 4 skipped"))
 
     def test_golden_failure_crash_and_silence(self):
         for body, line in (("echo 6 passed, 1 failed, 0 skipped; exit 1", "10 passed, 1 failed"),
@@ -101,9 +101,9 @@ class RunTests(unittest.TestCase):
 
     def test_missing_golden_data_or_runner(self):
         (self.root / self.tool.GOLDEN[1]).rmdir()
-        self.assertEqual(self.main(), (1, "11 passed, 1 failed, 4 skipped"))
+        self.assertEqual(self.main(), (1, "11 passed, 1 failed, 5 skipped"))
         (self.build / "tests" / "golden").unlink()
-        self.assertEqual(self.main(), (1, "4 passed, 3 failed, 2 skipped"))
+        self.assertEqual(self.main(), (1, "4 passed, 3 failed, 3 skipped"))
 
 
 if __name__ == "__main__":
