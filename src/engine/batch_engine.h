@@ -22,9 +22,9 @@ namespace linnet {
 
 struct EngineOptions {
   SchedulerOptions scheduler;
-  std::int64_t most_waiting = 1024;         // requests; one more is Error{overloaded}
-  std::int64_t cache_positions = 0;         // of all sequences together; 0: one sequence's context
-  bool speculate = true;                    // see Request::speculate
+  std::int64_t most_waiting = 1024;  // requests; one more is Error{overloaded}
+  std::int64_t cache_positions = 0;  // of all sequences together; 0: one sequence's context
+  bool speculate = true;             // see Request::speculate
   bool always_guess = false;         // also where guesses cost more than they bring: for tests
   std::shared_ptr<DraftModel> draft_model;  // guesses where nothing that was said before helps
 };

@@ -73,8 +73,8 @@ void Sampler::keep_mirostat(Candidates& candidates) {
 Choice Sampler::draw(Candidates& candidates, float uniform) {
   const float total = candidates.total();
   const std::span<const float> weights = candidates.weights();
-  // The sum of the probabilities as they are rounded, which never falls; and what it was before each
-  // piece, so that only one piece has to be added up again.
+  // The sum of the probabilities as they are rounded, which never falls; and what it was before
+  // each piece, so that only one piece has to be added up again.
   constexpr std::size_t kMostPieces = 512;
   std::array<float, kMostPieces> before;
   const std::size_t piece = weights.size() / kMostPieces + 1;

@@ -170,10 +170,11 @@ void read_rope(const ConfigFields& fields, ModelConfig& config) {
 void stretch_context(ModelConfig& config, double factor) {
   const double positions = static_cast<double>(config.max_positions) * factor;
   if (!(factor > 1) || !(positions <= static_cast<double>(kMostPositions))) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("a context of {} positions times {}: expected a factor above 1, and at most {} "
-                     "positions in all",
-                     config.max_positions, factor, kMostPositions));
+    fail(
+        ErrorCode::invalid_argument,
+        fmt::format("a context of {} positions times {}: expected a factor above 1, and at most {} "
+                    "positions in all",
+                    config.max_positions, factor, kMostPositions));
   }
   RopeConfig& rope = config.rope;
   if (rope.type != "default" || !(rope.theta > 1)) {
