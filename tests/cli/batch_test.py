@@ -265,7 +265,7 @@ def two_runs_do_not_share_an_output():
 
 @test
 def ctrl_c_keeps_what_is_finished():
-    rows = requests(300, max_tokens=30)
+    rows = requests(80, max_tokens=30)
     with Files(rows) as files:
         running = files.start("--parallel", "2")
         end = time.monotonic() + cli_test.TIMEOUT
@@ -275,11 +275,11 @@ def ctrl_c_keeps_what_is_finished():
         running.send_signal(signal.SIGINT)
         _, err = running.communicate(timeout=cli_test.TIMEOUT)
         lines = files.lines()
-        check(running.returncode == 130 and 0 < len(lines) < 300, (running.returncode, err))
+        check(running.returncode == 130 and 0 < len(lines) < 80, (running.returncode, err))
         check(all("text" in json.loads(line) for line in lines), lines[-3:])
         done = files.run()
         check(done.status == 0 and f"{len(lines)} done before" in done.err, done)
-        check(sorted(records(files.output.read_text())) == list(range(1, 301)))
+        check(sorted(records(files.output.read_text())) == list(range(1, 81)))
 
 
 @test
@@ -304,11 +304,11 @@ def rows_of_a_pipe_do_not_wait_for_the_next():
 
 @test
 def a_terminal_sees_progress():
-    with Files(requests(150, max_tokens=30)) as files:
+    with Files(requests(60, max_tokens=30)) as files:
         screen = Pty(*files.arguments("--parallel", "2"), home="/nonexistent")
         try:
             screen.expect(rb"tokens/s.*\d %")
-            screen.expect(rb"150 lines answered")
+            screen.expect(rb"60 lines answered")
             check(screen.finish() == 0)
         finally:
             screen.close()
