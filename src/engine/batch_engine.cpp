@@ -256,7 +256,6 @@ void BatchEngine::hand_out(std::span<const SequenceLogits> logits) {
     }
   };
   const auto count = static_cast<std::int64_t>(logits.size());
-  // User callbacks may run within: they must not meet a pool that is busy with this very loop.
   count == 1 ? take(0, 1) : model_->pool().parallel_for(count, 1, take);
 }
 

@@ -24,7 +24,8 @@ namespace linnet {
 struct GenerationConfig;
 
 // One step over a row of scores. It may have state, as a grammar has: then clone() copies it, for
-// another answer to the same prompt or another beam.
+// another answer to the same prompt or another beam. An engine calls it from threads of the model's
+// pool, for one sequence at a time: it must not run the model.
 class LogitsProcessor {
  public:
   virtual ~LogitsProcessor() = default;

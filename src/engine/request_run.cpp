@@ -184,9 +184,13 @@ void RequestRun::finish(std::exception_ptr error) {
   try {
     if (error) std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {
-    error = std::make_exception_ptr(
-        Error(ErrorCode::out_of_memory,
-              fmt::format("no memory to generate from {} prompt tokens", request_.prompt.size())));
+    try {
+      error = std::make_exception_ptr(Error(
+          ErrorCode::out_of_memory,
+          fmt::format("no memory to generate from {} prompt tokens", request_.prompt.size())));
+    } catch (const std::bad_alloc&) {
+      // Not even for the words: the error stays as it came, and the request has its end.
+    }
   } catch (...) {
   }
   RequestResult result;

@@ -15,7 +15,10 @@ constexpr std::int64_t kEndRows = 8;
 // Every row of a vocabulary is half a megabyte.
 constexpr std::int64_t kWantedRows = 64;
 
-bool is_at_end(const Sequence& sequence) { return sequence.pending() <= kEndRows; }
+bool is_at_end(const Sequence& sequence) {
+  const std::int64_t most = sequence.most_rows > 0 ? sequence.most_rows : kEndRows;
+  return sequence.pending() <= std::min(most, kEndRows);
+}
 
 auto find_in(const std::vector<std::shared_ptr<Sequence>>& list, const Sequence& sequence) {
   return std::find_if(list.begin(), list.end(),

@@ -213,6 +213,20 @@ TEST_CASE("cancelled before and while the prompt is computed") {
   CHECK(rest.ids == tiny_generator().generate(range(1, 20), greedy(5)).ids);
 }
 
+TEST_CASE("a prompt is computed in pieces of the size asked for, to its end") {
+  for (const std::int64_t rows : {1, 3, 8, 20}) {
+    std::int64_t before = 0;
+    GenerateOptions options;
+    options.prefill_rows = rows;
+    options.on_prefill = [&](std::int64_t done, std::int64_t) {
+      CHECK(done - before == std::min<std::int64_t>(rows, 20 - before));
+      before = done;
+    };
+    tiny_generator().generate(range(1, 20), greedy(1), options);
+    CHECK(before == 20);
+  }
+}
+
 TEST_CASE("cancelled from another thread") {
   Generator generator = tiny_generator();
   std::atomic<bool> cancel{false}, started{false};
